@@ -56,8 +56,11 @@ export interface ListOptions {
   counts?: boolean;
   /** Whether each file and folder says its `path`. */
   paths?: boolean;
-  /** Whether images say a `thumbnailUrl`: the side of the square that they fit inside. */
-  thumbnail?: 64 | 128 | 256 | 384 | 640;
+  /**
+   * Whether images say a `thumbnailUrl`: the side of the square that they fit inside, in pixels, or else their width. 1 to
+   * 4096.
+   */
+  thumbnail?: number;
 }
 
 /** What an address serves, and for how long. */

@@ -36,9 +36,9 @@ export interface ImageFacts {
   thumbhash: string | null;
 }
 
-/** How an image is to be made: at least `w`, `h` or `preset`. */
+/** How an image is to be made; as WebP of its own size, unless these say otherwise. */
 export interface ImageOptions {
-  /** Pixels, at most 4096; with `h` alone, the proportions decide. */
+  /** Pixels, at most 4096; with `h` alone, the proportions decide. With neither, the image keeps its size, up to 4096 a side. */
   w?: number | undefined;
   h?: number | undefined;
   /** `cover` fills both sides and cuts off the rest; the default. */

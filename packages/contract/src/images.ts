@@ -30,13 +30,13 @@ const presetName = z
   .meta({ examples: ['thumb'] });
 
 const words = {
-  w: 'The width in pixels; with `h` alone, the proportions decide.',
+  w: `The width in pixels; with \`h\` alone, the proportions decide. With neither, the image keeps its size, up to ${maxImageSide} pixels a side.`,
   h: 'The height in pixels; with `w` alone, the proportions decide.',
   fit: '`cover` fills width and height and cuts off the rest, `contain` fits inside them and pads, `inside` fits inside them. `cover` by default.',
   pos: 'What `cover` keeps: the `center`, where the most happens (`attention`), or what is around a point, as fractions of width and height.',
   q: 'The quality from 1 to 100; 80 by default. PNG has none.',
   f: 'The format. `auto` is WebP for whoever accepts it, otherwise what they accept. `webp` by default.',
-  dpr: 'Pixels of the screen to one of CSS: `w` and `h` are multiplied by it.',
+  dpr: 'Pixels of the screen to one of CSS: `w` and `h` are multiplied by it. It changes nothing without them.',
 } as const;
 
 const options = {
@@ -65,10 +65,13 @@ function inQuery(schema: z.ZodType<number, number>, error: string) {
     .pipe(schema);
 }
 
+/** A side of a variant, in a query. */
+export const sideInQuery = inQuery(side, whole(maxImageSide).error);
+
 const optionsInQuery = {
   ...options,
-  w: inQuery(side, whole(maxImageSide).error).optional().meta({ description: words.w }),
-  h: inQuery(side, whole(maxImageSide).error).optional().meta({ description: words.h }),
+  w: sideInQuery.optional().meta({ description: words.w }),
+  h: sideInQuery.optional().meta({ description: words.h }),
   q: inQuery(quality, whole(100).error).optional().meta({ description: words.q }),
   dpr: inQuery(pixelRatio, ratioError.error).optional().meta({ description: words.dpr }),
 };
@@ -86,18 +89,14 @@ const unknownOptions = {
 type Asked = Partial<Record<'w' | 'h' | 'preset' | 'fit' | 'pos' | 'q' | 'f' | 'dpr', unknown>>;
 
 function checkOptions({ value, issues }: { value: Asked; issues: { push(issue: z.core.$ZodRawIssue): void } }): void {
-  const { w, h, preset: named, ...rest } = value;
-  const report = (path: string, message: string) =>
-    issues.push({ code: 'custom', input: value, path: [path], message });
-  if (named === undefined && w === undefined && h === undefined) report('w', 'is missing, and so are h and preset');
-  const others = { w, h, ...rest };
+  const { preset: named, ...others } = value;
   if (named !== undefined && Object.values(others).some((one) => one !== undefined))
-    report('preset', 'must be the only option');
+    issues.push({ code: 'custom', input: value, path: ['preset'], message: 'must be the only option' });
 }
 
 /** How an image is to be made, without a preset. */
-export const PresetOptions = z.strictObject(options, unknownOptions).check(checkOptions);
-/** How an image is to be made. */
+export const PresetOptions = z.strictObject(options, unknownOptions);
+/** How an image is to be made; with no option at all, as WebP of its own size. */
 export const ImageOptions = z.strictObject({ ...options, preset }, unknownOptions).check(checkOptions);
 /** The same in a query. */
 export const ImageQuery = z.strictObject({ ...optionsInQuery, preset }, unknownOptions).check(checkOptions);

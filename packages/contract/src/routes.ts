@@ -1745,7 +1745,7 @@ export const routes = {
     path: '/api/storage/files/{id}/image',
     summary: 'Redirects to an image in the requested size and format',
     description:
-      'For `src`: the variant is made when it is first asked for, kept, and served by the object store from then on. It is upright, in sRGB, and has no EXIF; it is never larger than the image itself. With `f=auto`, the format depends on `Accept`.',
+      'For `src`: the variant is made when it is first asked for, kept, and served by the object store from then on. It is upright, in sRGB, and has no EXIF; it is never larger than the image itself. Without options, it has its size, up to 4096 pixels a side, as WebP. With `f=auto`, the format depends on `Accept`.',
     tag: 'Images',
     access: 'keyOrSession',
     scope: 'files:read',

@@ -15,7 +15,7 @@ import {
   uuid,
   uuidOut,
 } from './fields.ts';
-import { ImageFacts } from './images.ts';
+import { ImageFacts, sideInQuery } from './images.ts';
 import { metadata, metadataChange, metadataFilterProblems, recordedExtras, withoutUnknown } from './metadata.ts';
 
 export const PresignRequest = z.object({ projectId: uuid, fileName, mimeType, fileSize, folderId, sha256 });
@@ -147,17 +147,6 @@ export const cursor = z.string().min(1).max(512, { error: 'must be the nextCurso
 /** A folder by its id, or the root of the project. */
 export const listedPlace = z.union([z.literal('root'), uuid], { error: 'must be a UUID or root' });
 
-/** The sides of the square that thumbnails in listings fit inside. */
-export const thumbnailWidths = [64, 128, 256, 384, 640] as const;
-
-const thumbnailWidth = z
-  .enum(thumbnailWidths.map(String) as [string, ...string[]], { error: `must be one of ${thumbnailWidths.join(', ')}` })
-  .transform(Number)
-  .meta({
-    description:
-      'Whether to answer `thumbnailUrl` with images: the side, in pixels, of the square that they fit inside, as WebP. It is the variant with `w`, `h` and `fit=inside`.',
-  });
-
 const listParameters = {
   projectId: uuid,
   folderId: listedPlace.optional(),
@@ -192,7 +181,10 @@ const listParameters = {
     .optional(),
   counts: flag.meta({ description: 'Whether to answer `total`, and `childCount` with each folder.' }).optional(),
   paths: flag.meta({ description: 'Whether to answer `path` with each file and folder.' }).optional(),
-  thumbnail: thumbnailWidth.optional(),
+  thumbnail: sideInQuery.optional().meta({
+    description:
+      'Whether to answer `thumbnailUrl` with images that have a variant of this size, in pixels: the one with `w`, `h` and `fit=inside`, which fits inside a square, or else the one with `w` alone, as wide as that. Both are WebP of the default quality.',
+  }),
 };
 
 export const ListQuery = z

@@ -192,6 +192,12 @@ interface ReadyRow extends Variant {
   isUsedToday: boolean;
 }
 
+/** The same of one among several files, in one of several forms. */
+interface FoundRow extends ReadyRow {
+  id: string;
+  spec: string;
+}
+
 const readyColumns = `store_key as "storeKey", content_type as "contentType", bytes, etag,
   used_on >= (now() at time zone 'UTC')::date as "isUsedToday"`;
 
@@ -212,27 +218,29 @@ export async function findReady(
   return row;
 }
 
-/** The variants that are ready, of several files of a project, by the ids of the files. */
+/**
+ * The variants that are ready, of several files of a project, by the ids of the files. They then count as used today.
+ * @param specs one of these for each file: the first that is ready
+ */
 export async function findAllReady(
   deps: Pick<Deps, 'db' | 'log'>,
   projectId: string,
   fileIds: readonly string[],
-  spec: string,
-  query: (config: {
-    name: string;
-    text: string;
-    values: unknown[];
-  }) => Promise<{ rows: (ReadyRow & { id: string })[] }>,
+  specs: readonly string[],
+  query: (config: { name: string; text: string; values: unknown[] }) => Promise<{ rows: FoundRow[] }>,
 ): Promise<ReadonlyMap<string, Variant>> {
   const { rows } = await query({
     name: 'find-variants',
-    text: `select file_id as id, ${readyColumns} from image_variants
-           where project_id = $1 and file_id = any($2::uuid[]) and spec = $3 and state = 'ready'`,
-    values: [projectId, fileIds, spec],
+    text: `select file_id as id, spec, ${readyColumns} from image_variants
+           where project_id = $1 and file_id = any($2::uuid[]) and spec = any($3::text[]) and state = 'ready'`,
+    values: [projectId, fileIds, specs],
   });
-  const stale = rows.filter(({ isUsedToday }) => !isUsedToday).map(({ storeKey }) => storeKey);
+  const found = new Map<string, FoundRow>();
+  // The first form comes last, and so replaces the others.
+  for (const spec of specs.toReversed()) for (const row of rows) if (row.spec === spec) found.set(row.id, row);
+  const stale = [...found.values()].filter(({ isUsedToday }) => !isUsedToday).map(({ storeKey }) => storeKey);
   if (stale.length > 0) markUsed(deps, projectId, stale);
-  return new Map(rows.map((row) => [row.id, row]));
+  return found;
 }
 
 /** Once a day for each; nobody waits for it. */

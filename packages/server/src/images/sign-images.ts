@@ -69,7 +69,7 @@ const noneReady: Awaited<ReturnType<typeof findAllReady>> = new Map();
 
 function findReadyOf(deps: SignDeps, projectId: string, files: readonly OpenedImage[], options: Options) {
   const ids = files.map(({ id }) => id);
-  return findAllReady(deps, projectId, ids, toSpec(options).text, (statement) => deps.db.pool.query(statement));
+  return findAllReady(deps, projectId, ids, [toSpec(options).text], (statement) => deps.db.pool.query(statement));
 }
 
 function groupByProject(files: readonly OpenedImage[]): Map<string, OpenedImage[]> {

@@ -45,17 +45,28 @@ export function mayVary({ f, preset }: Options): boolean {
   return f === 'auto' || preset !== undefined;
 }
 
-/** @param accept the client's header `Accept`, for `auto` */
+/**
+ * Without a width and a height, the image keeps its size, within the largest sides that can be asked for: as a whole, one
+ * of a large camera would take too much memory.
+ * @param accept the client's header `Accept`, for `auto`
+ */
 export function toSpec(options: Options, accept?: string): Spec {
   const format = options.f === 'auto' ? negotiate(accept) : (options.f ?? 'webp');
-  const { w, h, dpr = 1, q = defaultQuality } = options;
+  const { q = defaultQuality } = options;
+  const { w, h, dpr = 1, fit: asked = 'cover' } = hasSide(options) ? options : largest;
   const toSide = (side: number | undefined) =>
     side === undefined ? null : Math.min(Math.max(Math.round(side * dpr), 1), maxImageSide);
   const [width, height] = [toSide(w), toSide(h)];
   // With one side, the proportions decide, and nothing is cut off.
-  const fit = width === null || height === null ? 'inside' : (options.fit ?? 'cover');
+  const fit = width === null || height === null ? 'inside' : asked;
   const position = fit === 'cover' ? toPosition(options.pos) : 'center';
   return withText({ width, height, fit, position, quality: format === 'png' ? 100 : q, format });
+}
+
+const largest: Options = { w: maxImageSide, h: maxImageSide, fit: 'inside' };
+
+function hasSide({ w, h }: Options): boolean {
+  return w !== undefined || h !== undefined;
 }
 
 /** The whole image in its own format, without its EXIF. */

@@ -18,7 +18,7 @@ type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'log' | 'now'>;
 export interface Extras {
   counts: boolean;
   paths: boolean;
-  /** The side of thumbnails, in pixels; undefined for none. */
+  /** The size of thumbnails, in pixels; undefined for none. */
   thumbnail: number | undefined;
 }
 
@@ -107,7 +107,8 @@ function withFields(text: string, fields: Record<string, unknown>): string {
 const thumbnailSeconds = 3600;
 
 /**
- * Signed URLs of the thumbnails that have been made, by the ids of their files. A URL stays the same for as long as
+ * Signed URLs of the thumbnails that have been made, by the ids of their files: inside a square or, if there is none,
+ * of that width. A URL stays the same for as long as
  * `toLifetime` lets it, and the database is asked only for those that this process has not signed yet.
  */
 async function signThumbnails(
@@ -129,8 +130,8 @@ async function signThumbnails(
     else urls.set(id, url);
   }
   if (unknown.length === 0) return urls;
-  const { text } = toSpec({ w: side, h: side, fit: 'inside' });
-  const ready = await findAllReady(deps, projectId, unknown, text, (statement) =>
+  const specs = [toSpec({ w: side, h: side, fit: 'inside' }).text, toSpec({ w: side }).text];
+  const ready = await findAllReady(deps, projectId, unknown, specs, (statement) =>
     deps.db.listing.query(statement, reading),
   );
   for (const [id, variant] of ready) {

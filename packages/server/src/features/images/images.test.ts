@@ -207,6 +207,11 @@ describe('a variant', () => {
     ['w=10&dpr=2', 20, 30, 'webp'],
     ['w=30&h=30&pos=attention', 30, 30, 'webp'],
     ['w=30&h=30&pos=0,1', 30, 30, 'webp'],
+    ['f=jpeg', 400, 600, 'jpeg'],
+    ['dpr=2', 400, 600, 'webp'],
+    ['fit=contain&q=50', 400, 600, 'webp'],
+    ['fit=cover&pos=0,1&f=png', 400, 600, 'png'],
+    ['', 400, 600, 'webp'],
   ])('%s', async (query, width, height, format) => {
     const { id } = await record(await paint(600, 400));
     expect((await follow(await ask(id, query))).metadata).toMatchObject({ width, height, format });
@@ -220,6 +225,21 @@ describe('a variant', () => {
     expect((await ask(id, 'w=60&dpr=2&fit=contain&pos=attention')).status).toBe(302);
     expect(await rowsOf(id)).toMatchObject([{ state: 'ready' }]);
     expect(await keysOf(id)).toHaveLength(1);
+  });
+
+  test('has the size of the image where none is asked for, up to the largest, in whichever way it is asked for', async () => {
+    const { id } = await record(await paint(5000, 50));
+    const { metadata } = await follow(await ask(id, ''));
+    expect(metadata).toMatchObject({ width: 41, height: 4096 });
+    for (const query of ['f=webp', 'dpr=3', 'w=4096&h=4096&fit=inside'])
+      expect((await ask(id, query)).status).toBe(302);
+    const { key } = library;
+    const { body } = await service.call('POST', `/api/storage/files/${id}/url`, { key, body: { image: {} } });
+    expect((await fetchImage(body.url)).metadata).toMatchObject({ width: 41, height: 4096 });
+    const made = await service.call('POST', '/api/storage/links', { key, body: { fileId: id, image: { f: 'webp' } } });
+    const { pathname } = new URL(made.body.url);
+    expect((await follow(await service.call('GET', pathname))).metadata).toMatchObject({ width: 41, height: 4096 });
+    expect(await rowsOf(id)).toMatchObject([{ spec: 'w4096 h4096 inside center q80 webp', state: 'ready' }]);
   });
 
   test('is made once by two processes', async () => {
@@ -244,10 +264,9 @@ describe('a variant', () => {
     ['w=64&pos=2,2', 'pos'],
     ['w=64&f=gif', 'f'],
     ['w=64&dpr=5', 'dpr'],
-    ['q=80', 'w'],
-    ['', 'w'],
     ['w=64&width=3', ''],
     ['w=64&preset=thumb', 'preset'],
+    ['f=png&preset=thumb', 'preset'],
     ['preset=absent', 'preset'],
   ])('%j is refused', async (query, path) => {
     const { id } = await record(await paint());
@@ -384,6 +403,55 @@ describe('a listing', () => {
     const [file] = (await list()).filter((one: object) => 'thumbnailUrl' in one);
     expect(file.id).toBe(id);
     expect((await fetchImage(file.thumbnailUrl)).metadata).toMatchObject({ width: 43, height: 64 });
+  });
+
+  test('has those of any width that were made with w alone, unless there is one that fits inside the square', async () => {
+    const own = await openLibrary(service);
+    // Upright, so that the two differ.
+    const { id } = await record(await paint(600, 400), {}, own);
+    const make = async (query: string) => {
+      const path = `/api/storage/files/${id}/image?${query}`;
+      expect((await service.call('GET', path, { key: own.key })).status).toBe(302);
+    };
+    const sizeOf = async (thumbnail: number | string) => {
+      const list = `/api/storage/list?projectId=${own.projectId}&thumbnail=${thumbnail}`;
+      const { body } = await own.call('GET', list);
+      const { thumbnailUrl } = body.files[0];
+      if (thumbnailUrl === undefined) return undefined;
+      const { width, height } = (await fetchImage(thumbnailUrl)).metadata;
+      return [width, height];
+    };
+    for (const other of ['h=100', 'w=100&h=100', 'w=100&f=jpeg', 'w=100&q=50', 'w=101']) await make(other);
+    expect(await sizeOf(100)).toBeUndefined();
+    await make('w=100');
+    expect(await sizeOf(100)).toEqual([100, 150]);
+    await make('w=50&dpr=2&h=50&fit=inside');
+    service.advance(301_000);
+    expect(await sizeOf(100)).toEqual([67, 100]);
+    const { rows } = await service.deps.db.pool.query(
+      `update image_variants set used_on = current_date - 2 where file_id = $1 and spec in ('w100 h inside center q80 webp',
+       'w100 h100 inside center q80 webp') returning 1`,
+      [id],
+    );
+    expect(rows).toHaveLength(2);
+    service.advance(301_000);
+    await sizeOf(100);
+    const used = async () =>
+      (
+        await service.deps.db.pool.query(
+          'select spec from image_variants where file_id = $1 and used_on < current_date order by spec',
+          [id],
+        )
+      ).rows;
+    // Only the one that is shown counts as used.
+    await expect.poll(used).toEqual([{ spec: 'w100 h inside center q80 webp' }]);
+    for (const most of [1, 4096]) expect(await sizeOf(most)).toBeUndefined();
+  });
+
+  test.each(['0', '4097', '1.5', 'x', ''])('refuses thumbnails of %j', async (thumbnail) => {
+    const list = `/api/storage/list?projectId=${library.projectId}&thumbnail=${thumbnail}`;
+    const { body } = await expectProblem(library.call('GET', list), 400, 'invalid_request');
+    expect(body.issues).toEqual([{ path: 'thumbnail', message: 'must be a whole number from 1 to 4096' }]);
   });
 
   test('has the same URL for a while, without asking the database again, and another one later', async () => {
