@@ -385,13 +385,27 @@ test('without a terminal there are no bars, and with --quiet no words', async ()
   expect(await place.ok(['upload', '-rq', here()])).toMatchObject({ stdout: '', stderr: '' });
 });
 
-test('goes on when nobody reads its words any more', async () => {
-  await write({ 'a.txt': 'a' });
-  await symlink('a.txt', here('link'));
-  const script = '"$@" 2>&1 >/dev/null | true; echo $PIPESTATUS';
-  const { PATH = '' } = process.env;
-  const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
-  const words = ['bash', '-c', script, 'bash', process.execPath, main, 'upload', '-r', here()];
-  expect((await collect(words, { env }, place.folder)).stdout).toBe('0\n');
-  expect((await place.ok(['ls', name])).stdout).toBe('a.txt\n');
+describe('goes on when nobody reads', () => {
+  /** Ends with the exit code of the command. */
+  async function pipe(script: string, args: string[]): Promise<string> {
+    const { PATH = '' } = process.env;
+    const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+    const words = ['bash', '-c', `${script}; echo $PIPESTATUS`, 'bash', process.execPath, main, ...args];
+    return (await collect(words, { env }, place.folder)).stdout;
+  }
+
+  test('its words any more', async () => {
+    await write({ 'a.txt': 'a' });
+    await symlink('a.txt', here('link'));
+    expect(await pipe('"$@" 2>&1 >/dev/null | true', ['upload', '-r', here()])).toBe('0\n');
+    expect((await place.ok(['ls', name])).stdout).toBe('a.txt\n');
+  });
+
+  test('its plan any more, and ends as it would have; what only shows something ends with its reader', async () => {
+    await write({ 'a.txt': 'a', 'back\\slash': 'x', 'b.txt': 'b' });
+    expect(await pipe('"$@" 2>/dev/null | true', ['sync', here(), `cadiz:/${name}`])).toBe('5\n');
+    expect((await place.ok(['ls', name])).stdout).toBe('a.txt\nb.txt\n');
+    expect(await pipe('"$@" 2>/dev/null | true', ['rm', '-ry', '--json', name])).toBe('0\n');
+    expect(await pipe('"$@" 2>/dev/null | true', ['events', '--follow', '--since', '1h'])).toBe('0\n');
+  });
 });

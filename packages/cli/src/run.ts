@@ -59,22 +59,50 @@ const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
   'trash empty': () => import('./commands/trash-empty.ts'),
 };
 
+/** Commands that end when nobody reads what they print any more: they do nothing else, or go on without end. */
+const endsUnread: ReadonlySet<string | undefined> = new Set<CommandName>([
+  'ls',
+  'tree',
+  'cat',
+  'events',
+  'listen',
+  'status',
+  'projects list',
+  'keys list',
+  'links list',
+  'tickets list',
+  'trash list',
+  'users list',
+  'queue list',
+]);
+
 /** The name under which scripts ask for completions; it is in no help. */
 export const completeCommand = '__complete';
 
 /** Runs the command that this process was started with, and sets its exit code. */
 export async function runProcess(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  // A reader that has seen enough, such as `head`, closes the pipe.
-  stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
-  );
+  const argv = process.argv.slice(2);
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
+    // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
+    if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);
+  });
   // Nobody may be reading the words any more: the work goes on without them.
   stderr.on('error', () => undefined);
   const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
-  const code = await runCommand(process.argv.slice(2), surroundings);
+  const code = await runCommand(argv, surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.
   if (code !== exitCodes.ok) process.exitCode = code;
+}
+
+/** The command that was asked for, if there is such a one. */
+function nameOf(argv: readonly string[]): string | undefined {
+  try {
+    return findCommand(argv).name;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
