@@ -509,7 +509,7 @@ export const commands = {
     counts: [2, unlimited],
     kind: 'remote',
     description: [
-      'Moves into TARGET if that is a folder; otherwise SOURCE gets that path and name. Links to a file keep working. A name that is taken is refused: delete the file there first.',
+      'Moves into TARGET if that is a folder; otherwise SOURCE gets that path and name. Links to a file keep working. A name that is taken is refused: delete the file there first. A folder can get its own name in another case.',
     ],
     examples: [
       ['cadiz mv cadiz:/draft.pdf cadiz:/press/', 'into a folder'],
