@@ -114,6 +114,15 @@ describe('credentials', () => {
     expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining('Revoked the key ci')]);
     expect((await place.cadiz(['ls'], { env: { CADIZ_API_KEY: key } })).code).toBe(4);
 
+    for (const [name, expires] of [
+      ['short', '2s'],
+      ['long', '1d'],
+    ] as const)
+      await place.ok(['keys', 'create', name, '--expires', expires], { env });
+    const listKeys = async () => (await place.ok(['keys', 'list'], { env })).stdout;
+    await expect.poll(listKeys, { timeout: 20_000 }).toMatch(/ {2}expired {2,}.* {2}short$/m);
+    expect(await listKeys()).toMatch(/ {2}until \d{4}-.* {2}long$/m);
+
     await place.ok(['projects', 'use', 'Main'], { env });
     expect((await place.json<{ projectId: string }>(['status'], { env })).projectId).toBe(place.projectId);
     const session = JSON.parse(await readFile(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'), 'utf8')).services[

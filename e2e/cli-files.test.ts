@@ -147,6 +147,10 @@ describe('changing', () => {
     expect((await place.cadiz(['trash', 'restore', gone?.id ?? ''])).code).toBe(3);
 
     await place.ok(['rm', '-ry', 'gone']);
+    await place.ok(['trash', 'restore', `cadiz:id:${gone?.id.toUpperCase()}`]);
+    expect((await place.cadiz(['trash', 'restore', 'cadiz:id:x'])).code).toBe(2);
+    expect((await place.cadiz(['trash', 'restore', 'cadiz:/gone'])).code).toBe(3);
+    await place.ok(['rm', '-ry', 'gone']);
     expect((await place.cadiz(['trash', 'empty'])).code).toBe(2);
     await place.ok(['trash', 'empty', '--yes']);
     expect((await place.ok(['trash'])).stdout).toBe('');
