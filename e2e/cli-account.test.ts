@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
 import { startWorkplace, type Workplace } from './cli.ts';
+import { cleanUp, migratedSettings } from './service.ts';
 
 const password = 'a password that nobody has';
 
@@ -203,4 +204,30 @@ test('an error has the request id, and is JSON with --json', async () => {
   expect(JSON.parse(stderr)).toEqual({
     error: { message: expect.any(String), code: 'invalid_api_key', requestId: expect.any(String) },
   });
+});
+
+test('a program of the service says with --json why it has failed, and ends with 3 if something is not there', async () => {
+  const run = async (args: string[], env = {}) => {
+    const { code, stdout, stderr } = await place.spawn([...args, '--json'], { env });
+    return [code, stdout, JSON.parse(stderr)];
+  };
+  const because = (message: string) => ({ error: { message: expect.stringContaining(message) } });
+  expect(await run(['admin', 'verify', 'nope'])).toEqual([3, '', because('There is no whole backup in nope')]);
+  expect((await place.spawn(['admin', 'verify', 'nope'])).stderr).toMatch(/^There is no whole backup in nope.*\n$/);
+  expect((await place.spawn(['admin', 'restore', 'nope'])).code).toBe(3);
+  const beside = { CADIZ_DATA_DIR: place.settings.CADIZ_DATA_DIR ?? '' };
+  for (const name of ['users', 'queue'])
+    expect(await run([name, 'list'], beside)).toEqual([1, '', because('The service is running')]);
+});
+
+test('an account that does not exist is not found, with the code of the service', { timeout: 60_000 }, async () => {
+  const settings = await migratedSettings();
+  try {
+    const env = { CADIZ_DATA_DIR: settings.CADIZ_DATA_DIR ?? '' };
+    const { code, stderr } = await place.spawn(['users', 'disable', 'nobody@example.com', '--json'], { env });
+    const message = 'No account has the e-mail address nobody@example.com.';
+    expect([code, JSON.parse(stderr)]).toEqual([3, { error: { message, code: 'user_not_found' } }]);
+  } finally {
+    await cleanUp(settings);
+  }
 });

@@ -232,7 +232,7 @@ export const commands = {
     counts: [1, 1],
     options: { objects: { type: 'boolean', help: 'read every object too, and compare its SHA-256' } },
     description: [
-      'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged.',
+      'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged, and with 3 if there is no backup.',
     ],
   },
   'queue list': {
