@@ -1,4 +1,6 @@
 import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
@@ -230,4 +232,29 @@ test('an account that does not exist is not found, with the code of the service'
   } finally {
     await cleanUp(settings);
   }
+});
+
+test('where nothing answers, it is named, and on a terminal it is said that the command is still trying', {
+  timeout: 120_000,
+}, async () => {
+  // Keeps the first request of each command waiting for longer than it says nothing, and is gone after that.
+  let waiting = 4;
+  const server = createServer(() => {
+    if (--waiting === 0) setTimeout(() => server.close().closeAllConnections(), 3_000);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const env = { CADIZ_URL: url };
+  const end = `${url} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`;
+  const [shown, quiet, piped, json] = await Promise.all([
+    place.type(['ls'], [], { env: { ...env, NO_COLOR: '1' } }),
+    place.type(['ls', '--quiet'], [], { env: { ...env, NO_COLOR: '1' } }),
+    place.spawn(['ls'], { env }),
+    place.type(['ls', '--json'], [], { env }),
+  ]);
+  expect([shown.code, shown.stdout]).toEqual([1, `No answer from ${url} yet. Still trying …\r\nError: ${end}\r\n`]);
+  expect([quiet.code, quiet.stdout]).toEqual([1, `Error: ${end}\r\n`]);
+  expect([piped.code, piped.stdout, piped.stderr]).toEqual([1, '', `Error: ${end}\n`]);
+  expect(JSON.parse(json.stdout)).toEqual({ error: { message: end, code: 'network_failed' } });
 });

@@ -1,6 +1,7 @@
 import type { Run } from './command.ts';
 import type { Context, Surroundings } from './context.ts';
 import { exitCodes, Failure, toTold } from './failure.ts';
+import { awaitFirstAnswer } from './first-answer.ts';
 import { createOutput, type Output } from './output.ts';
 import { findCommand, isCommand, parseCommand, readLoosely } from './parse.ts';
 import type { CommandName, Given } from './table.ts';
@@ -76,6 +77,9 @@ const endsUnread: ReadonlySet<string | undefined> = new Set<CommandName>([
   'queue list',
 ]);
 
+/** Commands that say themselves what they are waiting for, and those of the service's own programs. */
+const waitsAloud = /^(?:events|listen|serve|doctor|users|queue|admin)\b/;
+
 /** The name under which scripts ask for completions; it is in no help. */
 export const completeCommand = '__complete';
 
@@ -115,10 +119,16 @@ export async function runCommand(argv: readonly string[], surroundings: Surround
   const { json, quiet, debug } = readLoosely(argv).values;
   const options = { json: json === true, quiet: quiet === true, debug: debug === true };
   const output = createOutput({ ...options, ...surroundings });
+  const firstAnswer = awaitFirstAnswer((origin) => {
+    if (output.isTerminal && !output.isJson && !waitsAloud.test(nameOf(argv) ?? ''))
+      output.say(`No answer from ${origin} yet. Still trying …`);
+  });
   try {
     return (await findAndRun(argv, { ...surroundings, output })) ?? exitCodes.ok;
   } catch (error) {
-    return tell(output, error);
+    return tell(output, error, firstAnswer.unreachable());
+  } finally {
+    firstAnswer.stop();
   }
 }
 
@@ -156,8 +166,8 @@ async function completeLine(words: string[], surroundings: Prepared): Promise<un
   write(surroundings.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
-function tell(output: Output, error: unknown): number {
-  const told = toTold(error);
+function tell(output: Output, error: unknown, unreachable: string | undefined): number {
+  const told = toTold(error, unreachable);
   output.fail(told);
   if (!(error instanceof Failure) && error instanceof Error && error.stack) output.debug(error.stack);
   return told.exitCode;
