@@ -38,7 +38,7 @@ export async function planDownloads(
     const download = { path, file, to: to(path) };
     if (!isSafe(path)) fail('its path leads out of the folder.');
     else if (folderKeys.has(toKey(download.to)))
-      fail(`a folder has the same name, so the file goes elsewhere: cadiz download cadiz:id:${file.id} --to NAME`);
+      fail(`a folder has the same name, so this file is left out: cadiz download cadiz:id:${file.id} --to NAME`);
     else if (taken.has(toKey(download.to))) fail('another file of this download gets the same name here.');
     else {
       taken.add(toKey(download.to));
