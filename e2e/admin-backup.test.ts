@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
 import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type IncomingHttpHeaders } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@cadiz/client';
+import { verifyWebhook } from '@cadiz/client/webhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Authenticator, assert, attest, makeAuthenticator } from '../packages/server/test/authenticator.ts';
 import { openBrowser, type TestBrowser } from '../packages/server/test/browser.ts';
@@ -42,7 +45,30 @@ interface Kept {
   trashedId: string;
   linkUrl: string;
   webhookId: string;
+  webhookSecret: string;
+  ticket: string;
   cursor: string;
+}
+
+/** A server that gets webhooks. */
+interface Receiver {
+  url: string;
+  received: { body: string; headers: IncomingHttpHeaders }[];
+  close(): Promise<void>;
+}
+
+async function startReceiver(): Promise<Receiver> {
+  const received: Receiver['received'] = [];
+  const server = createServer(async (request, response) => {
+    let body = '';
+    for await (const piece of request.setEncoding('utf8')) body += piece;
+    received.push({ body, headers: request.headers });
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const close = () => new Promise<void>((resolve) => server.close(() => resolve()).closeAllConnections());
+  return { url: `http://127.0.0.1:${port}/`, received, close };
 }
 
 const call =
@@ -74,18 +100,24 @@ async function answer(browser: TestBrowser, { url }: Service, passkey: Authentic
   await browser.call('POST', `/api/auth/passkey/verify-${path}`, { body });
 }
 
-async function use(service: Service): Promise<Kept> {
+async function use(service: Service, receiver: Receiver): Promise<Kept> {
   const browser = openBrowser({ call: call(service) });
   const post = async (path: string, body: object) => (await browser.call('POST', path, { body })).body;
   await post('/api/auth/sign-up/email', { name: 'Ada', email, password });
   const { id: projectId } = await post('/api/projects', { name: 'Main' });
   const { key: apiKey } = await post('/api/api-keys', { name: 'Key', projectId });
   const cadiz = createClient({ baseUrl: service.url, apiKey });
-  const file = await cadiz.upload(new Blob(['the bytes']), { name: 'kept é.txt' });
+  const file = await cadiz.upload(new Blob(['the bytes']), {
+    name: 'kept é.txt',
+    type: 'text/x-own',
+    metadata: { album: 'beach', stars: 5 },
+    externalId: 'photo-1',
+  });
   const trashed = await cadiz.upload(new Blob(['in the trash']), { name: 'trashed.txt' });
   await cadiz.files.delete(trashed.id);
   const link = await cadiz.links.create(file.id);
-  const { id: webhookId } = await post(`/api/projects/${projectId}/webhooks`, { url: 'http://127.0.0.1:9999/' });
+  const webhook = await post(`/api/projects/${projectId}/webhooks`, { url: receiver.url });
+  const { ticket } = await cadiz.tickets.create({ maxFiles: 1, maxBytes: 100, expiresIn: 3600 });
   const { cursor } = (await browser.call('GET', `/api/storage/events?projectId=${projectId}`)).body;
 
   const passkey = makeAuthenticator();
@@ -96,11 +128,11 @@ async function use(service: Service): Promise<Kept> {
   await post('/api/auth/two-factor/verify-totp', { code: totp(secret, -1) });
   const cookies = [...browser.cookies];
   const account = { cookies, passkey, secret, backupCode: backupCodes[0] };
-  const ids = { projectId, fileId: file.id, trashedId: trashed.id, webhookId };
-  return { ...account, ...ids, apiKey, linkUrl: link.url, cursor };
+  const ids = { projectId, fileId: file.id, trashedId: trashed.id, webhookId: webhook.id };
+  return { ...account, ...ids, apiKey, linkUrl: link.url, webhookSecret: webhook.secret, ticket, cursor };
 }
 
-async function expectKept(service: Service, kept: Kept): Promise<void> {
+async function expectKept(service: Service, kept: Kept, receiver: Receiver): Promise<void> {
   const { projectId } = kept;
   const cadiz = createClient({ baseUrl: service.url, apiKey: kept.apiKey });
   const names = [];
@@ -109,16 +141,33 @@ async function expectKept(service: Service, kept: Kept): Promise<void> {
   const own = new URL(kept.linkUrl);
   const shared = await fetch(service.url + own.pathname + own.search);
   expect(await shared.text()).toBe('the bytes');
+  expect(await cadiz.files.get(kept.fileId)).toMatchObject({
+    mimeType: 'text/x-own',
+    metadata: { album: 'beach', stars: 5 },
+    externalId: 'photo-1',
+  });
+  const withTicket = createClient({ baseUrl: service.url, ticket: kept.ticket });
+  const upload = () => withTicket.upload(new Blob(['with a ticket']), { name: 'ticket.txt' });
+  await upload();
+  await expect(upload()).rejects.toMatchObject({ code: 'ticket_exhausted' });
   await cadiz.files.restore(kept.trashedId);
 
   const browser = openBrowser({ call: call(service) });
   for (const [name, value] of kept.cookies) browser.cookies.set(name, value);
   const get = async (path: string) => (await browser.call('GET', path)).body;
-  expect((await get(`/api/projects/${projectId}/webhooks/${kept.webhookId}`)).url).toBe('http://127.0.0.1:9999/');
-  const since = `/api/storage/events?projectId=${projectId}&cursor=${encodeURIComponent(kept.cursor)}`;
-  const types = async () => (await get(since)).events.map(({ type }: { type: string }) => type);
+  expect((await get(`/api/projects/${projectId}/webhooks/${kept.webhookId}`)).url).toBe(receiver.url);
+  const since = `/api/storage/events?projectId=${projectId}&after=${encodeURIComponent(kept.cursor)}`;
+  const news = async (): Promise<{ seq: number; type: string }[]> => (await get(since)).events;
   // Events are numbered after they have committed.
+  const types = async () => (await news()).map(({ type }) => type);
   await expect.poll(types).toContain('file.restored');
+  const numbers = (await news()).map(({ seq }) => seq);
+  expect(numbers).toEqual(numbers.map((_, index) => Number(kept.cursor) + 1 + index));
+  const delivered = () => receiver.received.findLast(({ body }) => body.includes('"file.restored"'));
+  await expect.poll(delivered, { timeout: 20_000 }).toBeDefined();
+  const { body = '', headers = {} } = delivered() ?? {};
+  const { type } = await verifyWebhook(body, new Headers(headers as Record<string, string>), kept.webhookSecret);
+  expect(type).toBe('file.restored');
 }
 
 /** Signs in by each way that the account had. */
@@ -146,6 +195,7 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
   let folder: string;
   let kept: Kept;
   let acknowledged: string[];
+  let receiver: Receiver;
   const cleanups: (() => Promise<unknown>)[] = [];
   const admin = (args: string[], { PATH: _, ...own }: Settings = {}): Promise<Ended> =>
     collect(
@@ -160,7 +210,9 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
     settings = await newSettings(kind);
     cleanups.push(() => cleanUp(settings));
     const service = await startService(settings);
-    kept = await use(service);
+    receiver = await startReceiver();
+    cleanups.push(() => receiver.close());
+    kept = await use(service, receiver);
     // Load until the backup has ended; what was acknowledged before it began must be in it.
     let done = false;
     acknowledged = [];
@@ -194,12 +246,13 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
 
   it.each(kinds)('is restored into an empty service (%s)', { timeout: 120_000 }, async (other) => {
     const target = await newSettings(other);
+    receiver.received.length = 0;
     try {
       expect(await admin(['restore', archive()], target)).toMatchObject({ code: 0 });
       const objects = [settings, target].map(({ CADIZ_DATA_DIR = '' }) => join(CADIZ_DATA_DIR, 'objects'));
       await cp(objects[0] ?? '', objects[1] ?? '', { recursive: true });
       const service = await startService(target);
-      await expectKept(service, kept);
+      await expectKept(service, kept, receiver);
       await expectSignIns(service, kept);
       const ids = [];
       for await (const { id } of createClient({ baseUrl: service.url, apiKey: kept.apiKey }).files.list()) ids.push(id);

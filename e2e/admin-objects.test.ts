@@ -23,6 +23,11 @@ import {
 } from './service.ts';
 
 const mebibyte = 1024 ** 2;
+/** A PNG of one pixel. */
+const picture = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==',
+  'base64',
+);
 
 const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
 const kinds = TEST_DATABASE_URL || TEST_S3_ENDPOINT ? ['embedded', 'given'] : ['embedded'];
@@ -40,6 +45,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   let vanishing: { id: string; storeKey: string };
   let linkUrl: string;
   let trashedId: string;
+  let pictureId: string;
   const bytesOf = new Map<string, Buffer>();
   const archive = () => join(folder, 'archive');
   const admin = (args: string[], own: Settings = settings): Promise<Ended> =>
@@ -134,12 +140,15 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const odd = Buffer.alloc(13 * mebibyte, 'parts of a file ');
     const partsId = await uploadInParts(project.projectId, odd, 6 * mebibyte);
     bytesOf.set(partsId, odd);
+    const image = await cadiz.upload(new Blob([picture]), { name: 'picture.png', type: 'image/png' });
+    pictureId = image.id;
+    bytesOf.set(pictureId, picture);
     linkUrl = (await cadiz.links.create(partsId)).url;
     vanishing = await cadiz.upload(new Blob(['will vanish']), { name: 'vanishing.txt' });
     bytesOf.set(vanishing.id, Buffer.from('will vanish'));
     const ended = await admin(['backup', '--objects', '--json', archive()]);
     expect(ended, ended.stderr).toMatchObject({ code: 0 });
-    expect(JSON.parse(ended.stdout)).toMatchObject({ objects: { copied: 33, failed: 0 } });
+    expect(JSON.parse(ended.stdout)).toMatchObject({ objects: { copied: 34, failed: 0 } });
   }, 120_000);
   afterAll(async () => {
     if (service) await stopService(service);
@@ -148,7 +157,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   });
 
   it('has every object, readable by its owner only, and is whole', async () => {
-    expect(copies(archive())).toHaveLength(33);
+    expect(copies(archive())).toHaveLength(34);
     for (const path of copies(archive())) expect((await stat(path)).mode & 0o077).toBe(0);
     expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
   });
@@ -163,7 +172,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
       try {
         const ended = await admin(['restore', '--objects', archive()], target);
         expect(ended, ended.stderr).toMatchObject({ code: 0 });
-        expect(ended.stdout).toContain('restored 33 objects');
+        expect(ended.stdout).toContain('restored 34 objects');
         const restored = await startService(target);
         const client = createClient({ baseUrl: restored.url, apiKey });
         await client.files.restore(trashedId);
@@ -174,6 +183,9 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
         const own = new URL(linkUrl);
         const shared = await fetch(restored.url + own.pathname + own.search);
         expect((await shared.arrayBuffer()).byteLength).toBe(13 * mebibyte);
+        // Variants are in no backup: they are made anew.
+        const variant = await fetch((await client.files.image(pictureId, { w: 16, f: 'webp' })).url);
+        expect([variant.status, variant.headers.get('content-type')]).toEqual([200, 'image/webp']);
         await stopService(restored);
       } finally {
         await removeData(target);
@@ -186,7 +198,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const blobs = () => count(join(target.CADIZ_DATA_DIR ?? '', 'objects', 'blobs'));
     try {
       await kill(['restore', '--objects', archive()], target, () => blobs() > 2);
-      expect(blobs()).toBeLessThan(33);
+      expect(blobs()).toBeLessThan(34);
       const ended = await admin(['restore', '--objects', archive()], target);
       expect(ended, ended.stderr).toMatchObject({ code: 0 });
       const restored = await startService(target);
@@ -216,11 +228,11 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const lines = (await readFile(list, 'utf8')).split('\n').slice(1).join('\n');
     await writeFile(list, lines);
     const sha256 = createHash('sha256').update(lines).digest('hex');
-    Object.assign(manifest.objects, { sizeBytes: Buffer.byteLength(lines), sha256, rows: 32 });
+    Object.assign(manifest.objects, { sizeBytes: Buffer.byteLength(lines), sha256, rows: 33 });
     await writeFile(join(short, 'manifest.json'), JSON.stringify(manifest));
     const verified = await admin(['verify', '--objects', short], {});
     expect(verified).toMatchObject({ code: 1 });
-    expect(verified.stdout).toContain('lists 32 objects for 33 files');
+    expect(verified.stdout).toContain('lists 33 objects for 34 files');
   });
 
   it('names a copy that was tampered with, and restores the others', { timeout: 120_000 }, async () => {
@@ -238,7 +250,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
       const restored = await admin(['restore', '--objects', damaged], target);
       expect(restored).toMatchObject({ code: 5 });
       expect(restored.stderr).toContain(`${path} is damaged`);
-      expect(restored.stdout).toContain('restored 32 objects');
+      expect(restored.stdout).toContain('restored 33 objects');
     } finally {
       await removeData(target);
     }
@@ -254,12 +266,12 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const ended = await admin(['backup', '--objects', '--quiet', anew]);
     expect(ended).toMatchObject({ code: 5 });
     expect(ended.stderr).toContain(`${vanishing.storeKey}: its object is not in the object store`);
-    expect(copies(anew)).toHaveLength(32);
+    expect(copies(anew)).toHaveLength(33);
     const verified = await admin(['verify', '--objects', anew], {});
     expect(verified).toMatchObject({ code: 1 });
     expect(verified.stdout).toContain(vanishing.storeKey);
     expect(await admin(['backup', '--objects', archive()])).toMatchObject({ code: 0 });
-    expect(copies(archive())).toHaveLength(33);
+    expect(copies(archive())).toHaveLength(34);
   });
 
   it('is refused if its objects are asked for and it has none', { timeout: 120_000 }, async () => {

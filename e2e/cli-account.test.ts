@@ -1,8 +1,11 @@
 import { readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
 import { startWorkplace, type Workplace } from './cli.ts';
+import { cleanUp, migratedSettings } from './service.ts';
 
 const password = 'a password that nobody has';
 
@@ -114,6 +117,15 @@ describe('credentials', () => {
     expect([asked.code, asked.stdout]).toEqual([0, expect.stringContaining('Revoked the key ci')]);
     expect((await place.cadiz(['ls'], { env: { CADIZ_API_KEY: key } })).code).toBe(4);
 
+    for (const [name, expires] of [
+      ['short', '2s'],
+      ['long', '1d'],
+    ] as const)
+      await place.ok(['keys', 'create', name, '--expires', expires], { env });
+    const listKeys = async () => (await place.ok(['keys', 'list'], { env })).stdout;
+    await expect.poll(listKeys, { timeout: 20_000 }).toMatch(/ {2}expired {2,}.* {2}short$/m);
+    expect(await listKeys()).toMatch(/ {2}until \d{4}-.* {2}long$/m);
+
     await place.ok(['projects', 'use', 'Main'], { env });
     expect((await place.json<{ projectId: string }>(['status'], { env })).projectId).toBe(place.projectId);
     const session = JSON.parse(await readFile(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'), 'utf8')).services[
@@ -194,4 +206,55 @@ test('an error has the request id, and is JSON with --json', async () => {
   expect(JSON.parse(stderr)).toEqual({
     error: { message: expect.any(String), code: 'invalid_api_key', requestId: expect.any(String) },
   });
+});
+
+test('a program of the service says with --json why it has failed, and ends with 3 if something is not there', async () => {
+  const run = async (args: string[], env = {}) => {
+    const { code, stdout, stderr } = await place.spawn([...args, '--json'], { env });
+    return [code, stdout, JSON.parse(stderr)];
+  };
+  const because = (message: string) => ({ error: { message: expect.stringContaining(message) } });
+  expect(await run(['admin', 'verify', 'nope'])).toEqual([3, '', because('There is no whole backup in nope')]);
+  expect((await place.spawn(['admin', 'verify', 'nope'])).stderr).toMatch(/^There is no whole backup in nope.*\n$/);
+  expect((await place.spawn(['admin', 'restore', 'nope'])).code).toBe(3);
+  const beside = { CADIZ_DATA_DIR: place.settings.CADIZ_DATA_DIR ?? '' };
+  for (const name of ['users', 'queue'])
+    expect(await run([name, 'list'], beside)).toEqual([1, '', because('The service is running')]);
+});
+
+test('an account that does not exist is not found, with the code of the service', { timeout: 60_000 }, async () => {
+  const settings = await migratedSettings();
+  try {
+    const env = { CADIZ_DATA_DIR: settings.CADIZ_DATA_DIR ?? '' };
+    const { code, stderr } = await place.spawn(['users', 'disable', 'nobody@example.com', '--json'], { env });
+    const message = 'No account has the e-mail address nobody@example.com.';
+    expect([code, JSON.parse(stderr)]).toEqual([3, { error: { message, code: 'user_not_found' } }]);
+  } finally {
+    await cleanUp(settings);
+  }
+});
+
+test('where nothing answers, it is named, and on a terminal it is said that the command is still trying', {
+  timeout: 120_000,
+}, async () => {
+  // Keeps the first request of each command waiting for longer than it says nothing, and is gone after that.
+  let waiting = 4;
+  const server = createServer(() => {
+    if (--waiting === 0) setTimeout(() => server.close().closeAllConnections(), 3_000);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const env = { CADIZ_URL: url };
+  const end = `${url} cannot be reached: connect ECONNREFUSED 127.0.0.1:${port}`;
+  const [shown, quiet, piped, json] = await Promise.all([
+    place.type(['ls'], [], { env: { ...env, NO_COLOR: '1' } }),
+    place.type(['ls', '--quiet'], [], { env: { ...env, NO_COLOR: '1' } }),
+    place.spawn(['ls'], { env }),
+    place.type(['ls', '--json'], [], { env }),
+  ]);
+  expect([shown.code, shown.stdout]).toEqual([1, `No answer from ${url} yet. Still trying …\r\nError: ${end}\r\n`]);
+  expect([quiet.code, quiet.stdout]).toEqual([1, `Error: ${end}\r\n`]);
+  expect([piped.code, piped.stdout, piped.stderr]).toEqual([1, '', `Error: ${end}\n`]);
+  expect(JSON.parse(json.stdout)).toEqual({ error: { message: end, code: 'network_failed' } });
 });

@@ -104,6 +104,29 @@ describe('changing', () => {
     expect(await listed('moves/renamed')).toEqual(['b.txt', 'c.txt']);
   });
 
+  test('mv gives a folder its own name in another case', async () => {
+    await place.ok(['mkdir', '-p', 'cases/cas', 'cases/other']);
+    await place.ok(['mv', 'cases/cas', 'cases/CAS']);
+    expect(await listed('cases')).toEqual(['CAS/', 'other/']);
+    await place.ok(['mv', 'cases/CAS', 'CASES/Cas/']);
+    expect(await listed('cases')).toEqual(['Cas/', 'other/']);
+    expect((await place.cadiz(['mv', 'cases/Cas', 'cases/Cas'])).code).toBe(1);
+    expect((await place.cadiz(['mv', 'cases/Cas', 'cases/other', 'cases/CAS'])).code).toBe(1);
+    expect(await listed('cases')).toEqual(['Cas/', 'other/']);
+  });
+
+  test('mv makes no two of one name, and moves nothing then', async () => {
+    for (const folder of ['two/a', 'two/b', 'two/c/SAME']) await client().upload('x', { name: 'same', folder });
+    await place.ok(['mkdir', 'two/to']);
+    for (const other of ['two/b/same', 'two/c/SAME']) {
+      const { code, stderr } = await place.cadiz(['mv', 'two/a/same', other, 'two/to']);
+      expect([code, stderr]).toEqual([1, expect.stringContaining('would have the same name in cadiz:/two/to')]);
+    }
+    expect(await listed('two/to')).toEqual([]);
+    await place.ok(['mv', 'two/a/same', 'two/a/same', 'two/to']);
+    expect(await listed('two/to')).toEqual(['same']);
+  });
+
   test('rm shows what it would delete, asks, and the trash gives it back', async () => {
     await client().upload('abc', { name: 'x.txt', folder: 'gone/deep' });
     expect((await place.cadiz(['rm', 'gone'])).code).toBe(2);
@@ -123,6 +146,10 @@ describe('changing', () => {
     expect((await place.ok(['cat', 'gone/deep/x.txt'])).stdout).toBe('abc');
     expect((await place.cadiz(['trash', 'restore', gone?.id ?? ''])).code).toBe(3);
 
+    await place.ok(['rm', '-ry', 'gone']);
+    await place.ok(['trash', 'restore', `cadiz:id:${gone?.id.toUpperCase()}`]);
+    expect((await place.cadiz(['trash', 'restore', 'cadiz:id:x'])).code).toBe(2);
+    expect((await place.cadiz(['trash', 'restore', 'cadiz:/gone'])).code).toBe(3);
     await place.ok(['rm', '-ry', 'gone']);
     expect((await place.cadiz(['trash', 'empty'])).code).toBe(2);
     await place.ok(['trash', 'empty', '--yes']);

@@ -136,6 +136,47 @@ describe('down', () => {
     expect(await listHere()).toEqual(['a', 'b', 'b/y.txt']);
   });
 
+  test('of a file and a folder with one name, the folder comes, and the dry run says so', async () => {
+    for (const twin of ['full', 'empty', 'plain']) await client().upload(twin, { name: twin, folder: name });
+    await client().upload('x', { name: 'inner', folder: `${name}/full` });
+    await client().folders.ensure([`${name}/empty`]);
+    await mkdir(here('target'));
+    const left = (path: string) => expect.stringMatching(new RegExp(`^${path}: a folder has the same name`));
+    const sync = async (...args: string[]) => {
+      const { code, stdout, stderr } = await place.cadiz(['sync', remote(), here('target'), ...args]);
+      const errors = stderr.split('\n').filter((line) => line.startsWith('Error: '));
+      return [code, stdout, errors.map((line) => line.slice('Error: '.length)).slice(0, -1)];
+    };
+    const foretold = 'create    empty/\ndownload  full/inner\ndownload  plain\n';
+    const failed = [left('empty'), left('full')];
+    expect(await sync('--dry-run')).toEqual([5, foretold, failed]);
+    expect(await sync()).toEqual([5, foretold, failed]);
+    expect(await sync('--dry-run', '--delete')).toEqual([5, '', failed]);
+    expect((await readdir(here('target'), { recursive: true })).sort()).toEqual([
+      'empty',
+      'full',
+      'full/inner',
+      'plain',
+    ]);
+    const download = await place.cadiz(['download', '-rn', remote(), '--to', here('other')]);
+    expect([download.code, download.stdout.includes('full/inner\n'), download.stdout.includes('full\n')]).toEqual([
+      5,
+      true,
+      false,
+    ]);
+    // Where the file is here already, --delete lets the folder take its place.
+    await rm(here('target/full'), { recursive: true });
+    await rm(here('target/empty'), { recursive: true });
+    await write({ 'target/full': 'full', 'target/empty': 'empty' });
+    const inTheWay = ['empty', 'full/inner'].map((path) => expect.stringContaining(`${path}: something here`));
+    expect(await sync('--dry-run')).toEqual([5, '', expect.arrayContaining([...inTheWay, ...failed])]);
+    expect(await sync('--delete', '--yes')).toEqual([
+      5,
+      'delete    empty\ndelete    full\ncreate    empty/\ndownload  full/inner\n',
+      failed,
+    ]);
+  });
+
   test('writes through no symbolic link, and asks before it deletes', async () => {
     await client().upload('x', { name: 'x.txt', folder: `${name}/out` });
     await mkdir(here('elsewhere'));

@@ -134,6 +134,12 @@ describe('a second time', () => {
       skipped: [{ path: `${name}/a.txt` }],
     });
     expect((await place.cadiz(['upload', '-r', here(), '--if-exists', 'fail'])).code).toBe(5);
+    const { id } = await client().folders.getByPath(name);
+    for (const to of [name, `cadiz:id:${id}`]) {
+      const refused = await place.cadiz(['upload', here('a.txt'), '--to', to, '--if-exists', 'fail']);
+      const shown = to === name ? `cadiz:/${name}/a.txt` : `${name}/a.txt`;
+      expect(refused.stderr).toContain(`a.txt: ${shown} exists already`);
+    }
     const dry = await place.ok(['upload', '-rn', here()]);
     expect(dry.stdout).toBe(`replace  ${name}/a.txt\n`);
     expect(await place.json<Report>(['upload', '-r', here()])).toMatchObject({
@@ -147,6 +153,8 @@ describe('a second time', () => {
     await write({ 'a.txt': 'third' });
     await place.ok(['upload', here('a.txt'), '--to', name, '--if-exists', 'keep']);
     expect((await client().files.page({ folder: name, search: 'a.txt' })).files).toHaveLength(2);
+    const twins = await place.ok(['download', '-rn', name, '--to', here('out')]);
+    expect(twins.stderr).toContain('1 file shares its name with a newer one, and is left out');
   });
 
   test('a download leaves another file here alone, unless it is told to replace it', async () => {
@@ -199,7 +207,7 @@ describe('what cannot be transferred', () => {
       expect.stringContaining('backslash'),
       'its name is not UTF-8.',
     ]);
-    expect((await place.cadiz(['upload', '-r', here()])).stderr).toContain('new\\xaline');
+    expect((await place.cadiz(['upload', '-r', here()])).stderr).toContain('new\\x0aline');
     expect(stderr).toContain('3 of 8 files failed');
     const followed = JSON.parse((await place.cadiz(['upload', '-rL', here(), '--json'])).stdout) as Report;
     expect(followed.done.map(({ path }) => path)).toEqual([`${name}/link.txt`]);
@@ -385,13 +393,27 @@ test('without a terminal there are no bars, and with --quiet no words', async ()
   expect(await place.ok(['upload', '-rq', here()])).toMatchObject({ stdout: '', stderr: '' });
 });
 
-test('goes on when nobody reads its words any more', async () => {
-  await write({ 'a.txt': 'a' });
-  await symlink('a.txt', here('link'));
-  const script = '"$@" 2>&1 >/dev/null | true; echo $PIPESTATUS';
-  const { PATH = '' } = process.env;
-  const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
-  const words = ['bash', '-c', script, 'bash', process.execPath, main, 'upload', '-r', here()];
-  expect((await collect(words, { env }, place.folder)).stdout).toBe('0\n');
-  expect((await place.ok(['ls', name])).stdout).toBe('a.txt\n');
+describe('goes on when nobody reads', () => {
+  /** Ends with the exit code of the command. */
+  async function pipe(script: string, args: string[]): Promise<string> {
+    const { PATH = '' } = process.env;
+    const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+    const words = ['bash', '-c', `${script}; echo $PIPESTATUS`, 'bash', process.execPath, main, ...args];
+    return (await collect(words, { env }, place.folder)).stdout;
+  }
+
+  test('its words any more', async () => {
+    await write({ 'a.txt': 'a' });
+    await symlink('a.txt', here('link'));
+    expect(await pipe('"$@" 2>&1 >/dev/null | true', ['upload', '-r', here()])).toBe('0\n');
+    expect((await place.ok(['ls', name])).stdout).toBe('a.txt\n');
+  });
+
+  test('its plan any more, and ends as it would have; what only shows something ends with its reader', async () => {
+    await write({ 'a.txt': 'a', 'back\\slash': 'x', 'b.txt': 'b' });
+    expect(await pipe('"$@" 2>/dev/null | true', ['sync', here(), `cadiz:/${name}`])).toBe('5\n');
+    expect((await place.ok(['ls', name])).stdout).toBe('a.txt\nb.txt\n');
+    expect(await pipe('"$@" 2>/dev/null | true', ['rm', '-ry', '--json', name])).toBe('0\n');
+    expect(await pipe('"$@" 2>/dev/null | true', ['events', '--follow', '--since', '1h'])).toBe('0\n');
+  });
 });

@@ -31,6 +31,8 @@ export interface ProcessHow extends How {
 /** A service of its own, a folder to work in, and the command with a key for a project. */
 export interface Workplace {
   service: Service;
+  /** Those of the service. */
+  settings: Settings;
   /** A folder that is removed at the end. */
   folder: string;
   projectId: string;
@@ -70,6 +72,7 @@ export async function startWorkplace(): Promise<Workplace> {
   };
   return {
     service,
+    settings,
     folder,
     projectId,
     apiKey,

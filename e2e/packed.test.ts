@@ -38,16 +38,22 @@ describe.runIf(process.env.TEST_PACKED === 'on')('the packed command, installed 
     expect(await readFile(join(modules, '@cadiz/server/dist/site/licenses.md'), 'utf8')).toContain('## react');
   });
 
-  test('serves: a database, an object store and the console, and stops on a signal', async () => {
-    const place = join(folder, 'empty');
-    await mkdir(place);
+  test('serves: a database, an object store and the console, to which what it says uploads, and stops on a signal', async () => {
+    const [place, home, shell] = ['empty', 'home', 'shell'].map((name) => join(folder, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await Promise.all([place, home, shell].map((path) => mkdir(path)));
     const [port, storePort] = await freePorts(2);
-    const env = { PATH: process.env.PATH ?? '', HOME: folder, STORE_PORT: String(storePort), DRAIN_DELAY_SECONDS: '0' };
+    const env = { PATH: process.env.PATH ?? '', HOME: home, STORE_PORT: String(storePort), DRAIN_DELAY_SECONDS: '0' };
     const cadiz = join(app, 'node_modules/.bin/cadiz');
     const child = spawn(cadiz, ['serve', '--port', String(port)], { cwd: place, env, stdio: 'pipe' });
     let said = '';
+    let welcome = '';
     child.stdout.on('data', (text) => {
       said += text;
+      welcome += text;
     });
     child.stderr.on('data', (text) => {
       said += text;
@@ -59,6 +65,9 @@ describe.runIf(process.env.TEST_PACKED === 'on')('the packed command, installed 
       expect((await fetch(`${url}/healthz`)).status).toBe(200);
       expect(await (await fetch(url, { headers: { accept: 'text/html' } })).text()).toContain('<title>Cadiz');
       expect((await readdir(place)).sort()).toEqual(['data']);
+      const transcript = welcome.slice(welcome.indexOf('CADIZ='));
+      const pasted = await run('bash', ['-e', '-c', transcript], { cwd: shell, env });
+      expect(pasted.stdout).toMatch(/"files":\[\{[^[\]]*"fileName":"hello\.txt"/);
       const status = await run(cadiz, ['status'], { env: { ...env, CADIZ_URL: url } }).catch((error) => error);
       expect([status.code, status.stdout]).toEqual([4, expect.stringContaining(url)]);
     } finally {
@@ -66,6 +75,7 @@ describe.runIf(process.env.TEST_PACKED === 'on')('the packed command, installed 
     }
     expect(await ended).toBe(0);
     const users = await run(cadiz, ['users', 'list'], { cwd: place, env });
-    expect(users.stdout).toBe('Nobody has an account yet.\n');
+    expect(users.stdout).toContain('ada@example.com');
+    expect(await readdir(home)).toEqual([]);
   });
 });

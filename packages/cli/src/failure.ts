@@ -1,4 +1,4 @@
-import { isCadizError } from '@cadiz/client';
+import { type CadizError, isCadizError } from '@cadiz/client';
 
 /** How the command ends. */
 export const exitCodes = {
@@ -33,12 +33,21 @@ export interface Told {
   requestId?: string;
 }
 
-/** Turns whatever was thrown into a sentence and an exit code. */
-export function toTold(error: unknown): Told {
+/**
+ * Turns whatever was thrown into a sentence and an exit code.
+ *
+ * @param unreachable where the last request went that failed without an answer, if that is known
+ */
+export function toTold(error: unknown, unreachable?: string): Told {
   if (error instanceof Failure) return { exitCode: error.exitCode, message: error.message };
   if (isCadizError(error)) {
     const { code, status, requestId } = error;
-    return { exitCode: toExitCode(code, status), message: withIssues(error), code, ...(requestId && { requestId }) };
+    return {
+      exitCode: toExitCode(code, status),
+      message: toMessage(error, unreachable),
+      code,
+      ...(requestId && { requestId }),
+    };
   }
   if (isParseError(error)) return { exitCode: exitCodes.usage, message: error.message.split('. ')[0] ?? error.message };
   const { code, path } = error as NodeJS.ErrnoException;
@@ -74,16 +83,17 @@ function toExitCode(code: string, status: number): ExitCode {
   return exitCodes.failed;
 }
 
-/** The sentence of the service, with every field that it refuses. */
-function withIssues({
-  message,
-  issues,
-  code,
-}: {
-  message: string;
-  issues: readonly { path: string; message: string }[];
-  code: string;
-}): string {
+/** The reason of Node's `fetch failed`. With several addresses, it has no message but a code. */
+export function toReason(error: Error): string {
+  const cause = error.cause as NodeJS.ErrnoException | undefined;
+  return cause?.message || cause?.code || error.message;
+}
+
+/** The sentence of the service, with every field that it refuses, or of the way there. */
+function toMessage({ message, issues, code, cause }: CadizError, unreachable?: string): string {
+  if (code === 'network_failed' && unreachable && cause instanceof Error)
+    return `${unreachable} cannot be reached: ${toReason(cause)}`;
+  if (code === 'timed_out' && unreachable) return `${unreachable} has not answered in time.`;
   if (code === 'network_failed')
     return `${message.replace('TypeError: fetch failed', 'the service cannot be reached.')}`;
   const others = issues.map(({ path, message }) => `${path} ${message}`).filter((issue) => !message.includes(issue));

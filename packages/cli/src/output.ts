@@ -74,7 +74,10 @@ export function createOutput({ json, quiet, debug, stdout, stderr, env }: Output
 
 /** Names come from elsewhere: what would steer a terminal is shown as its code instead. */
 export function printable(name: string): string {
-  return name.replace(/\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu, (one) => `\\x${one.charCodeAt(0).toString(16)}`);
+  return name.replace(
+    /\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu,
+    (one) => `\\x${one.charCodeAt(0).toString(16).padStart(2, '0')}`,
+  );
 }
 
 /** A message with names in it, which may have several lines. */

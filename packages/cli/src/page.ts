@@ -37,7 +37,8 @@ ${pathParagraphs.join('\n\n')}
 
 Data goes to standard output, words to standard error; with \`--json\`, data is one JSON document (of \`events\` and \`listen\`, one on each line), and
 an error is one on standard error (\`{"error": {"message", "code", "requestId"}}\`). On a terminal, transfers show bars for the files under way and for all of them; elsewhere, a
-line every five seconds. Secrets are read from standard input, a terminal that does not show them, or the environment, never from arguments.
+line every five seconds. A reader that has seen enough, such as \`head\`, ends commands that only show something; a transfer or a change goes on without it.
+Secrets are read from standard input, a terminal that does not show them, or the environment, never from arguments.
 
 ## Options of every command
 

@@ -1,6 +1,7 @@
 import type { Run } from './command.ts';
 import type { Context, Surroundings } from './context.ts';
 import { exitCodes, Failure, toTold } from './failure.ts';
+import { awaitFirstAnswer } from './first-answer.ts';
 import { createOutput, type Output } from './output.ts';
 import { findCommand, isCommand, parseCommand, readLoosely } from './parse.ts';
 import type { CommandName, Given } from './table.ts';
@@ -59,22 +60,53 @@ const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
   'trash empty': () => import('./commands/trash-empty.ts'),
 };
 
+/** Commands that end when nobody reads what they print any more: they do nothing else, or go on without end. */
+const endsUnread: ReadonlySet<string | undefined> = new Set<CommandName>([
+  'ls',
+  'tree',
+  'cat',
+  'events',
+  'listen',
+  'status',
+  'projects list',
+  'keys list',
+  'links list',
+  'tickets list',
+  'trash list',
+  'users list',
+  'queue list',
+]);
+
+/** Commands that say themselves what they are waiting for, and those of the service's own programs. */
+const waitsAloud = /^(?:events|listen|serve|doctor|users|queue|admin)\b/;
+
 /** The name under which scripts ask for completions; it is in no help. */
 export const completeCommand = '__complete';
 
 /** Runs the command that this process was started with, and sets its exit code. */
 export async function runProcess(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
-  // A reader that has seen enough, such as `head`, closes the pipe.
-  stdout.on('error', (error: NodeJS.ErrnoException) =>
-    process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed),
-  );
+  const argv = process.argv.slice(2);
+  stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
+    // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
+    if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);
+  });
   // Nobody may be reading the words any more: the work goes on without them.
   stderr.on('error', () => undefined);
   const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
-  const code = await runCommand(process.argv.slice(2), surroundings);
+  const code = await runCommand(argv, surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.
   if (code !== exitCodes.ok) process.exitCode = code;
+}
+
+/** The command that was asked for, if there is such a one. */
+function nameOf(argv: readonly string[]): string | undefined {
+  try {
+    return findCommand(argv).name;
+  } catch {
+    return undefined;
+  }
 }
 
 /**
@@ -87,10 +119,16 @@ export async function runCommand(argv: readonly string[], surroundings: Surround
   const { json, quiet, debug } = readLoosely(argv).values;
   const options = { json: json === true, quiet: quiet === true, debug: debug === true };
   const output = createOutput({ ...options, ...surroundings });
+  const firstAnswer = awaitFirstAnswer((origin) => {
+    if (output.isTerminal && !output.isJson && !waitsAloud.test(nameOf(argv) ?? ''))
+      output.say(`No answer from ${origin} yet. Still trying …`);
+  });
   try {
     return (await findAndRun(argv, { ...surroundings, output })) ?? exitCodes.ok;
   } catch (error) {
-    return tell(output, error);
+    return tell(output, error, firstAnswer.unreachable());
+  } finally {
+    firstAnswer.stop();
   }
 }
 
@@ -128,8 +166,8 @@ async function completeLine(words: string[], surroundings: Prepared): Promise<un
   write(surroundings.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
-function tell(output: Output, error: unknown): number {
-  const told = toTold(error);
+function tell(output: Output, error: unknown, unreachable: string | undefined): number {
+  const told = toTold(error, unreachable);
   output.fail(told);
   if (!(error instanceof Failure) && error instanceof Error && error.stack) output.debug(error.stack);
   return told.exitCode;

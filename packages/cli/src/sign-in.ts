@@ -1,4 +1,4 @@
-import { exitCodes, Failure } from './failure.ts';
+import { exitCodes, Failure, toReason } from './failure.ts';
 
 export interface SignIn {
   url: string;
@@ -45,9 +45,6 @@ async function post(url: string, route: string, body: object, cookies: readonly 
     throw new Failure(response.status === 401 ? exitCodes.signIn : exitCodes.failed, answer.detail ?? answer.title);
   return { answer, cookies: response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '') };
 }
-
-/** The reason of Node's `fetch failed`. */
-export const toReason = (error: Error): string => (error.cause instanceof Error ? error.cause.message : error.message);
 
 function sessionOf(cookies: readonly string[]): string {
   const session = cookies.find((cookie) => /^(?:__Host-)?cadiz\.session_token=./.test(cookie));

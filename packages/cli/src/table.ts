@@ -89,6 +89,8 @@ const endpoint = {
 } as const;
 const ofFolders =
   'Folders whose names differ only in case, or in how accents are composed, are one in a project: where that puts two files of this machine in one place, the second fails.';
+const ofTwins =
+  'A file of the project that has the name of a folder beside it cannot be here as well: it is left out, and told, also by a dry run, and the command ends with 5; `cadiz download cadiz:id:ID --to NAME` fetches it.';
 const ofS3 =
   'Credentials of S3 come from AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, the region from AWS_REGION, and the endpoint, if it is not that of AWS, from --endpoint or AWS_ENDPOINT_URL_S3.';
 const unlimited = Number.MAX_SAFE_INTEGER;
@@ -230,7 +232,7 @@ export const commands = {
     counts: [1, 1],
     options: { objects: { type: 'boolean', help: 'read every object too, and compare its SHA-256' } },
     description: [
-      'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged.',
+      'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged, and with 3 if there is no backup.',
     ],
   },
   'queue list': {
@@ -312,6 +314,7 @@ export const commands = {
     },
     description: [
       'Downloads files, and with -r folders with everything in them. Each is written under a name of its own (.cadiz-ID.part), compared with its size and, where there is one, its checksum, and only then gets its name and the time of its last change. What is already here is not downloaded again, and a file that was interrupted goes on where it ended.',
+      ofTwins,
       ofFilters,
     ],
     examples: [
@@ -336,6 +339,7 @@ export const commands = {
       'One of SOURCE and TARGET is a folder of the project and begins with cadiz:, the other a folder on this machine. TARGET is created if it is missing. Prints what it does, one line for each file, and does it; with --dry-run, it only prints the same lines. A second sync does nothing.',
       'A file is the same if its size and the time of its last change are, or with --checksum its bytes. What is replaced or deleted in the project goes to the trash; what is deleted on this machine is gone. What was left out because it is a symbolic link, or cannot be read, is never deleted on the other side. Of files that share a path, the newest counts.',
       ofFolders,
+      ofTwins,
       `${ofFilters} What they leave out is left alone on both sides, also with --delete.`,
     ],
     examples: [
@@ -509,7 +513,7 @@ export const commands = {
     counts: [2, unlimited],
     kind: 'remote',
     description: [
-      'Moves into TARGET if that is a folder; otherwise SOURCE gets that path and name. Links to a file keep working. A name that is taken is refused: delete the file there first.',
+      'Moves into TARGET if that is a folder; otherwise SOURCE gets that path and name. Links to a file keep working. A name that is taken is refused: delete the file there first. A folder can get its own name in another case.',
     ],
     examples: [
       ['cadiz mv cadiz:/draft.pdf cadiz:/press/', 'into a folder'],
@@ -647,7 +651,7 @@ export const commands = {
     arguments: 'ID...',
     counts: [1, unlimited],
     description: [
-      'Takes ids as `cadiz trash list` shows them. A folder comes back with everything that was deleted with it.',
+      'Takes ids as `cadiz trash list` shows them, also as cadiz:id:ID. A folder comes back with everything that was deleted with it.',
     ],
   },
   'trash empty': {

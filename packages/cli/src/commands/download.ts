@@ -4,7 +4,7 @@ import type { File } from '@cadiz/client';
 import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { readWhole } from '../format.ts';
+import { count, readWhole } from '../format.ts';
 import { printable } from '../output.ts';
 import { find, joinPath, readRemotePath, showPath } from '../paths.ts';
 import { downloadFiles } from '../transfer/download-files.ts';
@@ -36,13 +36,16 @@ export const run: Run<'download'> = async (context, { args, options }) => {
     for (const [path, file] of newestByPath(tree)) wanted.push({ path: joinPath(found.name, path), file });
     const hidden = tree.files.length - newestByPath(tree).size;
     if (hidden > 0)
-      output.warn(`${hidden} files share their name with a newer one, and are left out: cadiz download cadiz:id:ID`);
+      output.warn(
+        `${count(hidden, 'file')} ${hidden === 1 ? 'shares its' : 'share their'} name with a newer one, and ${hidden === 1 ? 'is' : 'are'} left out: cadiz download cadiz:id:ID`,
+      );
   }
   const report = newReport();
   const rules = {
     ifExists: options['if-exists'],
     checksum: options.checksum,
     to: await toPlace(context.cwd, options.to, wanted, folders),
+    folders,
   };
   const downloads = await planDownloads(wanted, rules, report);
   sayFailed(output, report);

@@ -19,10 +19,15 @@ export const run: Run<'keys list'> = async (context) => {
   const rows = apiKeys.map(({ id, name, last4, scopes, lastUsedAt, expiresAt, revokedAt }) => [
     id,
     `…${last4}`,
-    revokedAt ? 'revoked' : expiresAt ? `until ${toMinute(expiresAt)}` : 'active',
+    revokedAt ? 'revoked' : toEnd(expiresAt),
     lastUsedAt ? `used ${toMinute(lastUsedAt)}` : 'never used',
     scopes.join(','),
     printable(name),
   ]);
   context.output.print({ apiKeys }, toTable(rows));
 };
+
+function toEnd(expiresAt: string | null): string {
+  if (!expiresAt) return 'active';
+  return Date.parse(expiresAt) < Date.now() ? 'expired' : `until ${toMinute(expiresAt)}`;
+}

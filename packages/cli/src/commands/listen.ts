@@ -5,10 +5,9 @@ import type { Run } from '../command.ts';
 import { webhookSecretPath, writePrivately } from '../config.ts';
 import type { Context } from '../context.ts';
 import { readFeed, toSubject, typeColumns } from '../event-feed.ts';
-import { usageFailure } from '../failure.ts';
+import { toReason, usageFailure } from '../failure.ts';
 import { toSecond } from '../format.ts';
 import { printable } from '../output.ts';
-import { toReason } from '../sign-in.ts';
 
 export const run: Run<'listen'> = async (context, { options }) => {
   const { output } = context;

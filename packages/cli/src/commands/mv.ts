@@ -12,20 +12,26 @@ import {
   findFolderAt,
   nameOf,
   parentOf,
+  type RemotePath,
   readRemotePath,
   showRemote,
+  toFolderKey,
 } from '../paths.ts';
 
 export const run: Run<'mv'> = async (context, { args }) => {
   const client = await connect(context);
   const target = readRemotePath(args.at(-1) ?? '');
-  const sources: Found[] = [];
-  for (const path of args.slice(0, -1)) sources.push(await find(client, readRemotePath(path)));
-  for (const { id } of sources) if (id === null) throw usageFailure('The root cannot be moved.');
-
+  const found = new Map<string | null, Found>();
+  for (const path of args.slice(0, -1)) {
+    const one = await find(client, readRemotePath(path));
+    if (one.id === null) throw usageFailure('The root cannot be moved.');
+    found.set(one.id, one);
+  }
+  const sources = [...found.values()];
   const folder =
     'id' in target || target.isFolder ? await findFolder(client, target) : await findFolderAt(client, target.path);
-  if (folder) {
+  if (folder && !isNewSpelling(folder, target, sources)) {
+    requireDifferentNames(sources, folder.path);
     for (const source of sources)
       await requireFree(client, folder.path === '' ? source.name : `${folder.path}/${source.name}`, source);
     const ids = (kind: Found['kind']) =>
@@ -52,6 +58,23 @@ export const run: Run<'mv'> = async (context, { args }) => {
   context.output.print(renamed, '');
   context.output.say(`Moved ${printable(source.name)} to ${printable(showRemote(target.path))}.`);
 };
+
+/** Whether a folder was found under a new name of its own, which differs only in case or accents. */
+const isNewSpelling = (folder: Found, target: RemotePath, [source, ...others]: readonly Found[]): boolean =>
+  others.length === 0 && folder.id === source?.id && 'path' in target && nameOf(target.path) !== source.name;
+
+/** The same among what is moved together. @throws Failure */
+function requireDifferentNames(sources: readonly Found[], folder: string): void {
+  for (const [index, one] of sources.entries())
+    for (const other of sources.slice(0, index))
+      if (one.name === other.name || (isFolderAmong(one, other) && toFolderKey(one.name) === toFolderKey(other.name)))
+        throw new Failure(
+          exitCodes.failed,
+          `${printable(showRemote(other.path))} and ${printable(showRemote(one.path))} would have the same name in ${printable(showRemote(folder))}: rename one of them first.`,
+        );
+}
+
+const isFolderAmong = (...some: Found[]): boolean => some.some(({ kind }) => kind === 'folder');
 
 /** Files of one folder may share a name, but a move must not make one look like another. @throws Failure */
 async function requireFree(client: Client, path: string, source: Found): Promise<void> {

@@ -23,7 +23,7 @@ export const run: Run<'upload'> = async (context, { args, options }) => {
   noteLeftOut(output, report, sources.leftOut);
   const there = await readThere(client, target.id, sources);
   const empty = findEmpty(sources.allFolders, sources.files, there.folders, toFolderKey);
-  const rules = { ifExists: options['if-exists'], checksum: options.checksum };
+  const rules = { ifExists: options['if-exists'], checksum: options.checksum, show: target.show };
   const uploads = await planUploads(sources.files, there.files, rules, report);
   sayFailed(output, report);
   if (options['dry-run']) {

@@ -1,5 +1,4 @@
-import { Failure } from '../failure.ts';
-import { toReason } from '../sign-in.ts';
+import { Failure, toReason } from '../failure.ts';
 
 const attempts = 5;
 

@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Client, File } from '@cadiz/client';
-import { exitCodes, Failure } from '../failure.ts';
-import { toReason } from '../sign-in.ts';
+import { exitCodes, Failure, toReason } from '../failure.ts';
 
 export interface Reading {
   /** From this byte on. */

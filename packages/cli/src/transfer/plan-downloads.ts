@@ -1,9 +1,11 @@
+import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import type { File } from '@cadiz/client';
 import { isSame } from './compare.ts';
 import type { Download } from './download-files.ts';
 import { toChanged } from './local-tree.ts';
 import type { Report } from './report.ts';
+import { foldersAbove } from './sync-plan.ts';
 
 export interface DownloadRules {
   /** What becomes of a file here whose name another file of the project has. */
@@ -11,6 +13,8 @@ export interface DownloadRules {
   checksum: boolean;
   /** Where a path goes. */
   to: (path: string) => string;
+  /** The paths of the folders that come with the files, beside those that the files are in. */
+  folders?: readonly string[];
   /** Whether what has this path here will be deleted before. */
   isGoing?: (path: string) => boolean;
 }
@@ -22,19 +26,27 @@ const toKey = (path: string) => (foldsNames ? path.normalize('NFC').toLowerCase(
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to, isGoing = () => false }: DownloadRules,
+  { ifExists, checksum, to, folders = [], isGoing = () => false }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];
   const taken = new Set<string>();
+  const toFolders = [...folders, ...foldersAbove(wanted.map(({ path }) => path))].map((path) => toKey(to(path)));
+  const folderKeys = new Set(toFolders);
   for (const { path, file } of wanted) {
     const fail = (error: string) => void report.failed.push({ path, error });
     const download = { path, file, to: to(path) };
     if (!isSafe(path)) fail('its path leads out of the folder.');
+    else if (folderKeys.has(toKey(download.to)))
+      fail(`a folder has the same name, so this file is left out: cadiz download cadiz:id:${file.id} --to NAME`);
     else if (taken.has(toKey(download.to))) fail('another file of this download gets the same name here.');
     else {
       taken.add(toKey(download.to));
-      const here = isGoing(path) ? undefined : await lstat(download.to).catch(() => undefined);
+      const here = isGoing(path) ? undefined : await look(download.to);
+      if (here === 'beneath a file') {
+        fail('something here that is no folder is in the way.');
+        continue;
+      }
       const entry = here && { path, from: download.to, size: here.size, changed: toChanged(here) };
       if (!entry) downloads.push(download);
       else if (!here.isFile()) fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);
@@ -46,6 +58,10 @@ export async function planDownloads(
   }
   return downloads;
 }
+
+/** What is here in this place, if anything. */
+const look = (path: string): Promise<Stats | 'beneath a file' | undefined> =>
+  lstat(path).catch(({ code }: NodeJS.ErrnoException) => (code === 'ENOTDIR' ? 'beneath a file' : undefined));
 
 /** What a service could send, and no name may be. */
 const isSafe = (path: string): boolean =>

@@ -39,18 +39,31 @@ export async function planSyncDown(
   }
   const place = (path: string) => join(target, path);
   const here = new Set(local.files.map(({ path }) => path));
-  const empty = findEmpty(remote.folders, remote.files, new Set(local.folders.map(({ path }) => path)));
   const there = new Set(remote.folders.map(({ path }) => path));
   const needed = foldersAbove([...local.others, ...blocked]);
+  // A project can have a file and a folder of one name, this machine only one of them: the folder.
+  const folders = new Set([...there, ...foldersAbove(newest.keys())]);
   const extra = {
-    files: rules.delete ? local.files.filter(({ path }) => !newest.has(path)) : [],
+    files: rules.delete ? local.files.filter(({ path }) => !newest.has(path) || folders.has(path)) : [],
     // The innermost first: a folder must be empty to be removed.
     folders: rules.delete ? local.folders.filter(({ path }) => !there.has(path) && !needed.has(path)).reverse() : [],
   };
-  const going = new Set(extra.folders.map(({ path }) => path));
+  const going = new Set([...extra.files, ...extra.folders].map(({ path }) => path));
+  const staying = new Set(local.files.map(({ path }) => path).filter((path) => !going.has(path)));
+  const empty: string[] = [];
+  for (const path of findEmpty(remote.folders, remote.files, new Set(local.folders.map(({ path }) => path)))) {
+    if (!isWithin(path, staying)) empty.push(path);
+    else report.failed.push({ path, error: 'something here that is no folder is in the way.' });
+  }
   const downloads = await planDownloads(
     wanted,
-    { ifExists: 'replace', checksum: rules.checksum, to: place, isGoing: (path) => going.has(path) },
+    {
+      ifExists: 'replace',
+      checksum: rules.checksum,
+      to: place,
+      folders: [...there],
+      isGoing: (path) => isWithin(path, going),
+    },
     report,
   );
   const actions: Action[] = [

@@ -46,7 +46,7 @@ export async function planSyncUp(
   const uploads = await planUploads(
     files,
     newestByPath(remote, toFileKey),
-    { ifExists: 'replace', checksum: rules.checksum },
+    { ifExists: 'replace', checksum: rules.checksum, show: target.show },
     report,
   );
   const empty = findEmpty(

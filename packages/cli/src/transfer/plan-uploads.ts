@@ -1,5 +1,5 @@
 import type { ListedFile } from '@cadiz/client';
-import { showRemote, toFileKey } from '../paths.ts';
+import { toFileKey } from '../paths.ts';
 import { isSame } from './compare.ts';
 import type { LocalEntry } from './local-tree.ts';
 import type { RemoteTree } from './remote-tree.ts';
@@ -11,6 +11,8 @@ export interface UploadRules {
   ifExists: 'replace' | 'skip' | 'keep' | 'fail';
   /** Whether files are compared by their bytes instead of their times. */
   checksum: boolean;
+  /** Shows a path as it is in the project. */
+  show: (path: string) => string;
 }
 
 /**
@@ -21,7 +23,7 @@ export interface UploadRules {
 export async function planUploads(
   local: readonly { entry: LocalEntry; path: string }[],
   remote: ReadonlyMap<string, ListedFile>,
-  { ifExists, checksum }: UploadRules,
+  { ifExists, checksum, show }: UploadRules,
   report: Report,
 ): Promise<Upload[]> {
   const uploads: Upload[] = [];
@@ -38,7 +40,7 @@ export async function planUploads(
     else if (ifExists === 'replace') uploads.push(toUpload(entry, path, there));
     else if (ifExists === 'keep') uploads.push(toUpload(entry, path));
     else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });
-    else report.failed.push({ path, error: `${showRemote(path)} exists already, and is another file.` });
+    else report.failed.push({ path, error: `${show(path)} exists already, and is another file.` });
   }
   return uploads;
 }

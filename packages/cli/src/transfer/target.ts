@@ -1,6 +1,6 @@
 import type { Client } from '@cadiz/client';
 import { usageFailure } from '../failure.ts';
-import { find, findFiles, findFolderAt, readRemotePath, showPath } from '../paths.ts';
+import { find, findFiles, findFolderAt, joinPath, readRemotePath, showPath, showRemote } from '../paths.ts';
 
 /** A folder of the project that files go to, and that may not exist yet. */
 export interface Target {
@@ -8,14 +8,18 @@ export interface Target {
   folder: string | null;
   /** The folder's id, null for the root; undefined if it does not exist yet. */
   id: string | null | undefined;
+  /** Shows what is in it: with its path, or with its name if it was given by an id. */
+  show(path: string): string;
 }
 
 /** @throws Failure if it is a file */
 export async function findTarget(client: Client, text: string): Promise<Target> {
   const remote = readRemotePath(text);
   const found = 'id' in remote ? await find(client, remote) : await findFolderAt(client, remote.path);
-  if (found?.kind === 'folder') return { folder: found.id, id: found.id };
+  const show = (path: string) =>
+    'id' in remote ? joinPath(found?.name ?? '', path) : showRemote(joinPath(remote.path, path));
+  if (found?.kind === 'folder') return { folder: found.id, id: found.id, show };
   if (found || 'id' in remote || (await findFiles(client, remote.path)).length > 0)
     throw usageFailure(`${showPath(remote)} is a file, and a folder is needed.`);
-  return { folder: remote.path, id: undefined };
+  return { folder: remote.path, id: undefined, show };
 }

@@ -3,6 +3,7 @@ import { createReadStream } from 'node:fs';
 import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
+import { NotThere } from '../start/tell-failure.ts';
 
 /** A file of an archive. `path` is below its folder, with slashes. */
 const Part = z.object({ path: z.string(), sizeBytes: z.number(), sha256: z.string(), rows: z.number() });
@@ -51,11 +52,11 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
   return parsed.data;
 }
 
-/** @throws DamagedArchive, also if there is no manifest */
+/** @throws DamagedArchive, and NotThere if there is no manifest */
 export async function readManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
   if (manifest) return manifest;
-  throw new DamagedArchive(
+  throw new NotThere(
     `There is no whole backup in ${folder}: it has no ${manifestName}, which is written last. Check the folder, or run cadiz admin backup again.`,
   );
 }

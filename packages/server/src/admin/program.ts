@@ -3,7 +3,8 @@ import { withDirectPool } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { openUnmigrated } from '../start/open-beside.ts';
-import { toSentence, writeWarning } from '../start/start-error.ts';
+import { writeWarning } from '../start/start-error.ts';
+import { tellFailure } from '../start/tell-failure.ts';
 import { backUp } from './backup.ts';
 import type { Telling } from './objects.ts';
 import { restore } from './restore.ts';
@@ -32,7 +33,7 @@ const someFailed = 5;
  * @returns the exit code of the process
  */
 export function migrateDatabase({ dryRun, json }: Options): Promise<number> {
-  return run(async (config) => {
+  return run(json, async (config) => {
     const db = await openUnmigrated(config, 'It migrates when it starts; stop it to run this command.');
     try {
       const names = await withDirectPool(config.database, db, async (pool) =>
@@ -53,7 +54,7 @@ export function migrateDatabase({ dryRun, json }: Options): Promise<number> {
  * @returns the exit code of the process
  */
 export function makeBackup(folder: string, { json, objects: withThem, ...telling }: BackupOptions): Promise<number> {
-  return run(async (config) => {
+  return run(json, async (config) => {
     const { manifest, objects } = await backUp(config, folder, withThem ? telling : undefined);
     const rows = manifest.tables.reduce((sum, table) => sum + table.rows, 0);
     if (json) writeJson({ createdAt: manifest.createdAt, rows, ...(objects && { objects }) });
@@ -75,7 +76,7 @@ export function makeBackup(folder: string, { json, objects: withThem, ...telling
  * @returns the exit code of the process
  */
 export function restoreBackup(folder: string, { json, objects, ...telling }: BackupOptions): Promise<number> {
-  return run(async (config) => {
+  return run(json, async (config) => {
     const { manifest, failed } = await restore(config, folder, objects ? telling : undefined);
     const { createdAt, tables } = manifest;
     const stored = (manifest.objects?.rows ?? 0) - failed;
@@ -93,7 +94,7 @@ export function restoreBackup(folder: string, { json, objects, ...telling }: Bac
 /**
  * Verifies that a backup is whole. Needs no settings.
  *
- * @returns the exit code of the process: 1 if something is missing or damaged
+ * @returns the exit code of the process: 1 if something is missing or damaged, 3 if there is no backup
  */
 export async function verifyBackup(folder: string, { json, objects, ...telling }: BackupOptions): Promise<number> {
   try {
@@ -103,21 +104,16 @@ export async function verifyBackup(folder: string, { json, objects, ...telling }
       process.stdout.write(damage.length === 0 ? 'The backup is whole.\n' : damage.map((one) => `${one}\n`).join(''));
     return damage.length === 0 ? 0 : 1;
   } catch (error) {
-    return fail(error);
+    return tellFailure(error, 'The command', json);
   }
 }
 
-async function run(work: (config: Config) => Promise<number>): Promise<number> {
+async function run(json: boolean, work: (config: Config) => Promise<number>): Promise<number> {
   try {
     return await work(readSettings(writeWarning));
   } catch (error) {
-    return fail(error);
+    return tellFailure(error, 'The command', json);
   }
-}
-
-function fail(error: unknown): number {
-  process.stderr.write(`${toSentence(error, 'The command')}\n`);
-  return 1;
 }
 
 function writeJson(value: unknown): void {

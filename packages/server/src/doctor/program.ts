@@ -2,7 +2,8 @@ import { createInterface } from 'node:readline/promises';
 import { pino } from 'pino';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
-import { toSentence, writeWarning } from '../start/start-error.ts';
+import { writeWarning } from '../start/start-error.ts';
+import { tellFailure } from '../start/tell-failure.ts';
 import { createLog } from '../telemetry/log.ts';
 import { openSubject } from './open-subject.ts';
 import { createJsonReport, createTextReport } from './report.ts';
@@ -32,8 +33,7 @@ export async function examineStore(options: Options): Promise<number> {
   try {
     return await run(readSettings(writeWarning), options);
   } catch (error) {
-    process.stderr.write(`${toSentence(error, 'The doctor')}\n`);
-    return 1;
+    return tellFailure(error, 'The doctor', options.json);
   }
 }
 

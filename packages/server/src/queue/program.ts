@@ -1,6 +1,7 @@
 import { readSettings } from '../settings/settings-file.ts';
 import { openBeside } from '../start/open-beside.ts';
-import { toSentence, writeWarning } from '../start/start-error.ts';
+import { writeWarning } from '../start/start-error.ts';
+import { tellFailure } from '../start/tell-failure.ts';
 import { describeQueue, listDeadLetters } from '../work/dead-letters.ts';
 import { type Command, listedAtMost, runCommand } from './run-command.ts';
 
@@ -23,8 +24,7 @@ export async function manageQueue(command: Command, json: boolean): Promise<numb
     }
     return 0;
   } catch (error) {
-    process.stderr.write(`${toSentence(error, 'The command')}\n`);
-    return 1;
+    return tellFailure(error, 'The command', json);
   }
 }
 

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { Problem } from '../problem.ts';
 import { readSettings } from '../settings/settings-file.ts';
-import { toSentence, writeWarning } from '../start/start-error.ts';
+import { writeWarning } from '../start/start-error.ts';
+import { tellFailure } from '../start/tell-failure.ts';
 import { openUsers } from './open-users.ts';
 import { type Command, listAccounts, runCommand } from './run-command.ts';
 
@@ -24,9 +24,7 @@ export async function manageUsers(command: Command, json: boolean): Promise<numb
     }
     return 0;
   } catch (error) {
-    // The message of a Problem already is a sentence for people.
-    process.stderr.write(`${error instanceof Problem ? error.message : toSentence(error, 'The command')}\n`);
-    return 1;
+    return tellFailure(error, 'The command', json);
   }
 }
 
