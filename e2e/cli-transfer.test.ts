@@ -1,5 +1,5 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdir, readdir, readFile, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -76,6 +76,57 @@ test('folders with names in any script go up and come down as they were, times i
   expect((await stat(here('back', name, 'plain.txt'))).mtime.toISOString()).toBe('2001-02-03T04:05:06.789Z');
   const [file] = (await client().files.page({ folder: name, search: 'plain' })).files;
   expect(file).toMatchObject({ sha256State: 'verified', metadata: { mtime: '2001-02-03T04:05:06.789Z' } });
+});
+
+test('a directory that is named like an id is a directory, at the root and as a target that does not exist yet', async () => {
+  const [one, another] = [randomUUID(), randomUUID()];
+  await write({ [`${one}/x.txt`]: 'x', [`${one}/empty/.keep`]: '' });
+  await rm(here(one, 'empty/.keep'));
+  const { failed } = await place.json<Report>(['upload', '-r', here(one)]);
+  expect(failed).toEqual([]);
+  await place.ok(['upload', '-r', here(one), '--to', another]);
+  await place.ok(['sync', here(one), `cadiz:/${another}/synced`]);
+  const { stdout } = await place.ok(['ls', '-R']);
+  expect(stdout.split('\n').filter((path) => path.includes(one) || path.includes(another))).toEqual([
+    ...[one, another, `${another}/${one}`, `${another}/synced`]
+      .flatMap((folder) => [folder, `${folder}/empty`])
+      .map((folder) => `${folder}/`)
+      .filter((path) => path !== `${another}/empty/`)
+      .sort(),
+    ...[`${one}/x.txt`, `${another}/${one}/x.txt`, `${another}/synced/x.txt`].sort(),
+  ]);
+  await place.ok(['rm', '-ry', one, another]);
+});
+
+test('with a key that is tied to a folder, that folder is the root, though a project is chosen', async () => {
+  await client().upload('a', { name: 'a.txt', folder: `${name}/inner` });
+  await client().upload('b', { name: 'b.txt', folder: name });
+  const { id } = await client().folders.getByPath(name);
+  const apiKey = await place.owner.createFolderKey(place.projectId, id);
+  const how = { env: { CADIZ_API_KEY: apiKey, CADIZ_PROJECT_ID: place.projectId } };
+  await write({ 'up/new/c.txt': 'c' });
+  expect((await place.ok(['ls'], how)).stdout).toBe('inner/\nb.txt\n');
+  expect((await place.ok(['tree'], how)).stdout).toContain('1 folder, 2 files, 2 B');
+  await place.ok(['upload', '-r', here('up/new'), here('up/new/c.txt')], how);
+  await place.ok(['mkdir', 'made'], how);
+  await place.ok(['sync', here('up'), 'cadiz:/'], how);
+  await place.ok(['mv', 'b.txt', 'made/'], how);
+  await place.ok(['mv', 'made/b.txt', 'cadiz:/'], how);
+  expect((await place.ok(['ls', '-R'], how)).stdout).toBe(
+    'inner/\nmade/\nnew/\nb.txt\nc.txt\ninner/a.txt\nnew/c.txt\n',
+  );
+  await place.ok(['export', here('out')], how);
+  expect(Object.keys(await readAll(here('out', 'files'))).sort()).toEqual([
+    'b.txt',
+    'c.txt',
+    'inner/a.txt',
+    'new/c.txt',
+  ]);
+  expect((await place.json<{ folderId: string }>(['ticket'], how)).folderId).toBe(id);
+  // As after `cadiz login`, which remembers the key's project.
+  const store = { env: { CADIZ_API_KEY: '', XDG_CONFIG_HOME: here('config') }, input: apiKey };
+  await place.ok(['login', place.service.url], store);
+  expect((await place.ok(['tree'], store)).stdout).toContain('3 folders, 4 files, 4 B');
 });
 
 test('empty folders go up and come down, too', async () => {

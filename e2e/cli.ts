@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { runCommand } from '../packages/cli/dist/run.js';
-import { signUpOwner } from './client-account.ts';
+import { type Owner, signUpOwner } from './client-account.ts';
 import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
 export const main = fileURLToPath(new URL('../packages/cli/dist/main.js', import.meta.url));
@@ -35,6 +35,7 @@ export interface Workplace {
   settings: Settings;
   /** A folder that is removed at the end. */
   folder: string;
+  owner: Owner;
   projectId: string;
   apiKey: string;
   /** Runs the command as the holder of the key, in the process of the test: a fraction of the work of a new one. */
@@ -54,7 +55,8 @@ export async function startWorkplace(): Promise<Workplace> {
   const settings: Settings = await migratedSettings();
   const service = await startService(settings);
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-cli-'));
-  const { projectId, apiKey } = await (await signUpOwner(service.url)).createProject('Main');
+  const owner = await signUpOwner(service.url);
+  const { projectId, apiKey } = await owner.createProject('Main');
   const surroundings = {
     PATH: process.env.PATH ?? '',
     HOME: folder,
@@ -74,6 +76,7 @@ export async function startWorkplace(): Promise<Workplace> {
     service,
     settings,
     folder,
+    owner,
     projectId,
     apiKey,
     cadiz,

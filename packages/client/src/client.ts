@@ -1,6 +1,7 @@
-import { CadizError } from './error.ts';
+import { type CadizError, invalid } from './error.ts';
 import { type Following, finished } from './operation.ts';
 import type { Call } from './request.ts';
+import { retrying } from './retry.ts';
 import type {
   ApiKey,
   Counts,
@@ -44,32 +45,32 @@ import { createUploader, type UploaderOptions } from './upload/uploader.ts';
 /** What a listing shows, and in which order. */
 export interface ListOptions {
   /** A folder's id or path, or null for the root: what is in it. Everything in the project by default. */
-  folder?: string | null;
+  folder?: string | null | undefined;
   /** Part of the name. */
-  search?: string;
-  sort?: 'name' | 'createdAt' | 'fileSize';
-  order?: 'asc' | 'desc';
+  search?: string | undefined;
+  sort?: 'name' | 'createdAt' | 'fileSize' | undefined;
+  order?: 'asc' | 'desc' | undefined;
   /** Only files with these facts; at most three. */
-  metadata?: Metadata;
-  externalId?: string;
+  metadata?: Metadata | undefined;
+  externalId?: string | undefined;
   /** Whether pages say `total`, and how many files and folders are in each folder. */
-  counts?: boolean;
+  counts?: boolean | undefined;
   /** Whether each file and folder says its `path`. */
-  paths?: boolean;
+  paths?: boolean | undefined;
   /**
    * Whether images say a `thumbnailUrl`: the side of the square that they fit inside, in pixels, or else their width. 1 to
    * 4096.
    */
-  thumbnail?: number;
+  thumbnail?: number | undefined;
 }
 
 /** What an address serves, and for how long. */
 export interface UrlOptions {
   /** Seconds; an hour by default. */
-  expiresIn?: number;
-  disposition?: 'inline' | 'attachment';
+  expiresIn?: number | undefined;
+  disposition?: 'inline' | 'attachment' | undefined;
   /** Serves an image in this form. */
-  image?: ImageOptions;
+  image?: ImageOptions | undefined;
 }
 
 /** Which events, and from where on. */
@@ -92,15 +93,14 @@ export interface EventOptions extends FollowOptions {
 /** Which page. */
 export interface PageOptions {
   /** From 1 to 1000. */
-  limit?: number;
+  limit?: number | undefined;
   /** The `nextCursor` of the page before. */
-  cursor?: string | null;
+  cursor?: string | null | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 /** A page of files and folders. */
-export interface ListPageOptions extends ListOptions, PageOptions {
-  signal?: AbortSignal | undefined;
-}
+export interface ListPageOptions extends ListOptions, PageOptions {}
 
 /** A request to any route of the service that answers JSON. */
 export interface ClientRequest {
@@ -169,7 +169,7 @@ export type Client = ReturnType<typeof createClient>;
  */
 export function createClient(options: UploaderOptions) {
   const uploader = createUploader(options, createKnownFolders);
-  const { place } = uploader;
+  const { project, root, retries } = uploader;
 
   async function send<T>({ query, isOnce, path, ...call }: ClientCall): Promise<T> {
     const isPassing = isOnce ? isCertainlyUndone : undefined;
@@ -187,7 +187,7 @@ export function createClient(options: UploaderOptions) {
     send<T>({ method: 'DELETE', path, query, isOnce: true });
 
   /** With the project. */
-  const mine = async <T extends object>(more?: T) => ({ projectId: (await place()).projectId, ...more });
+  const mine = async <T extends object>(more?: T) => ({ projectId: await project(), ...more });
 
   async function* all<T>(page: (cursor: string | null) => Promise<Page<T>>): AsyncGenerator<T, void> {
     let cursor: string | null = null;
@@ -200,11 +200,13 @@ export function createClient(options: UploaderOptions) {
 
   /** A list that the service answers in pages, whose items it calls by this name. */
   function paged<T, Q extends object = object>(path: string, name: string, toFields = (asked: Q): object => asked) {
-    async function page(asked: Q & PageOptions = {} as Q): Promise<Page<T>> {
-      const answer = await get<Record<string, T[]> & { nextCursor: string | null }>(
+    async function page({ signal, ...asked }: Q & PageOptions = {} as Q): Promise<Page<T>> {
+      const answer = await send<Record<string, T[]> & { nextCursor: string | null }>({
+        method: 'GET',
         path,
-        (await toFields(asked)) as ClientCall['query'],
-      );
+        query: (await toFields(asked as unknown as Q)) as ClientCall['query'],
+        signal,
+      });
       return { items: answer[name] ?? [], nextCursor: answer.nextCursor };
     }
     return {
@@ -239,7 +241,7 @@ export function createClient(options: UploaderOptions) {
     if (folder === undefined) return undefined;
     const { id, path } = split(folder);
     if (path) return (await getByPath(folder ?? '')).id;
-    return id ?? (await place()).folderId;
+    return id ?? root();
   }
 
   const getByPath = async (path: string) => get<Folder>('/api/storage/folders', await mine({ path: toPath(path) }));
@@ -271,7 +273,7 @@ export function createClient(options: UploaderOptions) {
   /** Changes many, and waits for what goes on in the background. */
   async function changeMany<T extends Counts = Counts>(
     sender: typeof post,
-    { onProgress, ...many }: Many & Following,
+    { onProgress, ...many }: Many & Following = {},
     change: object,
   ): Promise<T | Counts> {
     const select = 'select' in many ? { select: await toSelect(many.select) } : {};
@@ -417,14 +419,16 @@ export function createClient(options: UploaderOptions) {
           { fileIds, ...how },
         ).then(({ urls }) => urls),
       /**
-       * The bytes, straight from the store. Look at `ok` of the answer.
+       * The bytes, straight from the store. Look at `ok` of the answer. @throws CadizError if there is none
        *
        * @example
        * const text = await (await cadiz.files.download(id)).text();
        */
       async download(id: string, init?: RequestInit): Promise<Response> {
-        const { url } = await post<DownloadUrl>(at('files', id, '/url'), {});
-        return fetch(url, init);
+        const signal = init?.signal ?? undefined;
+        const call = { method: 'POST', path: at('files', id, '/url'), body: {}, signal } as const;
+        const { url } = await send<DownloadUrl>(call);
+        return retrying({ retries, signal }, () => (options.fetch ?? fetch)(url, init));
       },
       /**
        * The address of a ZIP of files and folders.
@@ -590,11 +594,8 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { ticket } = await cadiz.tickets.create({ maxFiles: 20, maxBytes: 100_000_000, mimeTypes: ['image/*'] });
        */
-      create: async ({ folderId, ...rest }: TicketOptions) =>
-        postOnce<CreatedTicket>(
-          '/api/storage/tickets',
-          await mine({ folderId: folderId === undefined ? (await place()).folderId : folderId, ...rest }),
-        ),
+      create: async ({ folderId = null, folder = folderId, ...rest }: TicketOptions) =>
+        postOnce<CreatedTicket>('/api/storage/tickets', await mine({ folderId: await toFolderId(folder), ...rest })),
       ...paged<Ticket>('/api/storage/tickets', 'tickets', mine),
       /**
        * Ends a ticket before its time.
@@ -665,7 +666,7 @@ export function createClient(options: UploaderOptions) {
      */
     async request<T>({ method = 'GET', isOnce = method !== 'GET', ...rest }: ClientRequest): Promise<T> {
       // Anything else could become part of the host's name, and so show the credential to another host.
-      if (!rest.path.startsWith('/')) throw new CadizError('invalid_argument', 'The path must begin with /.');
+      if (!`${rest.path}`.startsWith('/')) throw invalid('The path must begin with /.');
       return send({ method, isOnce, ...rest });
     },
 

@@ -57,8 +57,8 @@ export class CadizError extends Error {
   declare readonly retryAfter: number | undefined;
 
   constructor(code: ErrorCode | ClientErrorCode, message: string, facts: ErrorFacts = {}) {
-    const { cause, status = 0, requestId, retryable = isPassing(status), issues = [], retryAfter } = facts;
-    super(message, { cause });
+    const { status = 0, requestId, retryable = isPassing(status), issues = [], retryAfter } = facts;
+    super(message, facts);
     Object.assign(this, { code, status, requestId, retryable, issues, retryAfter });
   }
 }
@@ -79,8 +79,21 @@ export function toProblemError(problem: Problem, retryAfter?: number): CadizErro
   return new CadizError(code as ErrorCode, detail || title, { ...facts, retryAfter });
 }
 
+/** What a caller has given cannot be used. */
+export const invalid = (message: string): CadizError => new CadizError('invalid_argument', message);
+
+/** Runs a function of the caller: what it throws is shown on the console, and harms nothing else. */
+export async function safely(run: () => unknown): Promise<void> {
+  try {
+    await run();
+  } catch (error) {
+    console.error(error);
+  }
+}
+
 /** Says that the bytes of a file cannot be had: it has changed, is gone, or is too large to be read at once. */
 export function unreadable(cause: unknown): never {
+  if (isCadizError(cause)) throw cause;
   throw new CadizError('file_unreadable', `The file cannot be read, or has changed: ${cause}`, { cause });
 }
 

@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { CadizError } from './error.ts';
 import type { Resumable, ResumeStore, StreamChunk } from './platform/platform.ts';
 import type { Source } from './upload/source.ts';
@@ -51,9 +53,7 @@ export interface LocalFile extends Source {
  * @throws CadizError file_unreadable
  */
 export async function openFile(path: string, { type }: { type?: string } = {}): Promise<LocalFile> {
-  const facts = await stat(path).catch((cause: Error) => {
-    throw new CadizError('file_unreadable', `${path} cannot be read: ${cause.message}`, { cause });
-  });
+  const facts = await factsOf(path);
   if (!facts.isFile()) throw new CadizError('file_unreadable', `${path} is not a file.`);
   const { size, mtimeMs: lastModified } = facts;
   const slice = (start = 0, end = size): StreamChunk => ({
@@ -78,54 +78,94 @@ async function* readRange(
   end: number,
 ): AsyncGenerator<Uint8Array> {
   const changed = () => new CadizError('file_unreadable', `${path} has changed since its upload began.`);
-  const facts = await stat(path).catch((cause: Error) => {
-    throw new CadizError('file_unreadable', `${path} cannot be read: ${cause.message}`, { cause });
-  });
-  if (facts.size !== opened.size || facts.mtimeMs !== opened.lastModified) throw changed();
+  const requireSame = async () => {
+    const facts = await factsOf(path);
+    if (facts.size !== opened.size || facts.mtimeMs !== opened.lastModified) throw changed();
+  };
+  await requireSame();
   if (start === end) return;
   let read = 0;
+  let last: Uint8Array | undefined;
   try {
     for await (const bytes of createReadStream(path, { start, end: end - 1, highWaterMark: 256 * 1024 })) {
+      if (last) yield last;
       read += bytes.length;
-      yield bytes;
+      last = bytes;
     }
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new CadizError('file_unreadable', `${path} cannot be read: ${reason}`, { cause });
   }
-  if (read < end - start) throw changed();
+  // It may have been written to in the meantime: without the last bytes, the store takes none of them.
+  await requireSame();
+  if (!last || read < end - start) throw changed();
+  yield last;
 }
+
+const factsOf = (path: string) =>
+  stat(path).catch((cause: Error) => {
+    throw new CadizError('file_unreadable', `${path} cannot be read: ${cause.message}`, { cause });
+  });
+
+/** How old a lock may become, in milliseconds: whoever made it is gone then. */
+const staleMilliseconds = 10_000;
 
 /**
  * Remembers uploads in parts in a file, so that the next run of a program goes on with them. It holds tickets, if
- * there are any, and is readable by its owner only.
+ * there are any, and is readable by its owner only. Several programs may share it. If it is damaged, it counts as empty.
  *
  * @example
  * const cadiz = createClient({ baseUrl, projectId, apiKey, resume: resumeFile('.cadiz-uploads.json') });
  */
 export function resumeFile(path: string): ResumeStore {
+  const lock = `${path}.lock`;
   let last: Promise<unknown> = Promise.resolve();
 
   async function read(): Promise<Record<string, Resumable>> {
     try {
-      return JSON.parse(await readFile(path, 'utf8'));
+      return { ...JSON.parse(await readFile(path, 'utf8')) };
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {};
-      throw new CadizError('file_unreadable', `${path} cannot be read; remove it, and uploads begin anew.`, {
-        cause: error,
-      });
+      if (error instanceof SyntaxError || isCode(error, 'ENOENT')) return {};
+      throw error;
+    }
+  }
+
+  /** Runs while no other program changes the file. */
+  async function alone(run: () => Promise<void>): Promise<void> {
+    await mkdir(dirname(path), { recursive: true });
+    for (const since = Date.now(); ; ) {
+      try {
+        await mkdir(lock);
+        break;
+      } catch (error) {
+        if (!isCode(error, 'EEXIST')) throw error;
+        const made = await stat(lock).catch(() => undefined);
+        if (Date.now() - since > 3 * staleMilliseconds) throw error;
+        if (made && Date.now() - made.mtimeMs > staleMilliseconds) await rmdir(lock).catch(() => undefined);
+        await delay(5 + Math.random() * 20);
+      }
+    }
+    try {
+      await run();
+    } finally {
+      await rmdir(lock).catch(() => undefined);
     }
   }
 
   /** One change after another, each in a new file that takes the place of the old one: a crash leaves one of the two. */
   function change(edit: (uploads: Record<string, Resumable>) => void): Promise<void> {
-    const changed = last.then(async () => {
+    const edited = async () => {
       const uploads = await read();
       edit(uploads);
-      await mkdir(dirname(path), { recursive: true });
-      await writeFile(`${path}.new`, JSON.stringify(uploads), { mode: 0o600 });
-      await rename(`${path}.new`, path);
-    });
+      const draft = `${path}.${randomUUID()}`;
+      try {
+        await writeFile(draft, JSON.stringify(uploads), { mode: 0o600 });
+        await rename(draft, path);
+      } finally {
+        await rm(draft, { force: true });
+      }
+    };
+    const changed = last.then(() => alone(edited));
     last = changed.catch(() => undefined);
     return changed;
   }
@@ -142,3 +182,5 @@ export function resumeFile(path: string): ResumeStore {
       }),
   };
 }
+
+const isCode = (error: unknown, code: string): boolean => (error as NodeJS.ErrnoException).code === code;

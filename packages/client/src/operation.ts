@@ -1,4 +1,4 @@
-import { CadizError, type ClientErrorCode } from './error.ts';
+import { CadizError, type ClientErrorCode, safely } from './error.ts';
 import type { ErrorCode } from './error-codes.ts';
 import { sleep } from './retry.ts';
 import type { Counts, Operation } from './types.ts';
@@ -26,7 +26,7 @@ export async function finished<T extends Counts>(
   if (!('operation' in answer)) return answer;
   let { operation } = answer;
   for (;;) {
-    onProgress?.(operation);
+    safely(() => onProgress?.(operation));
     if (operation.state !== 'running') break;
     await sleep(betweenLooksMilliseconds);
     operation = await look(operation.id);

@@ -1,8 +1,11 @@
-import { CadizError, readRetryAfter, toProblemError } from './error.ts';
+import { CadizError, invalid, readRetryAfter, toProblemError } from './error.ts';
 import { anyOf, type Patience, retrying, toCadizError } from './retry.ts';
 import type { Problem } from './types.ts';
 
-/** A secret, or a function that gets one: it is called when the first is needed, and again when the last is refused. */
+/**
+ * A secret, or a function that gets one: it is called when the first is needed, and again when the last is refused. If it
+ * throws what `fetch` throws of a broken connection, it is called again like any other request; anything else is final.
+ */
 export type Secret = string | (() => string | Promise<string>);
 
 /** A ticket, as the service answers when it is created: with its project and folder, which need not be asked for then. */
@@ -17,7 +20,7 @@ type Granted = string | GrantedTicket;
 /** How to reach the service, and as whom. Exactly one of `apiKey`, `ticket` and `session`. */
 export interface ClientOptions {
   /** The address of the service, such as `https://media.example.com`. In a page, '' is the page's own origin. */
-  baseUrl: string;
+  baseUrl: string | URL;
   /** The project that everything is about; by default the one that the key or the ticket is for. */
   projectId?: string | undefined;
   /** `cz_live_…`, for servers only: whoever has it can do all that the key may. */
@@ -30,11 +33,11 @@ export interface ClientOptions {
    */
   session?: true | Secret | undefined;
   /** How often a request or a piece of a file is repeated after a failure; 6 by default. */
-  retries?: number;
+  retries?: number | undefined;
   /** How long the service may take for one answer, in milliseconds; 60,000 by default. */
-  timeout?: number;
+  timeout?: number | undefined;
   /** Instead of the global `fetch`, for requests to the service. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
 }
 
 /** One request to the service. */
@@ -60,18 +63,15 @@ export interface Answered<T> {
 }
 
 export interface Sender {
+  retries: number;
   /** @throws CadizError */
   send<T>(call: Call): Promise<Answered<T>>;
   /** Asks a storage route about the caller's project; the path from there on. @throws CadizError */
   post<T>(path: string, body: object, call?: Partial<Call>): Promise<Answered<T>>;
-  /** The project and folder that the caller's requests are about. @throws CadizError */
-  place(): Promise<Place>;
-}
-
-/** A project, and the folder of it that is the root for this caller; null for the project's own. */
-export interface Place {
-  projectId: string;
-  folderId: string | null;
+  /** The project that the caller's requests are about. @throws CadizError */
+  project(): Promise<string>;
+  /** The folder of it that is the root for this caller; null for the project's own. @throws CadizError */
+  root(): Promise<string | null>;
 }
 
 /** What a refused secret looks like; a new one may be accepted. */
@@ -79,73 +79,95 @@ const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'sessi
 
 export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
-  const base = options.baseUrl?.replace(/\/+$/, '') || globalThis.location?.origin;
+  const base = `${options.baseUrl ?? ''}`.replace(/\/+$/, '') || globalThis.location?.origin;
   const [source, another] = [apiKey, ticket, session].filter((one) => one !== undefined);
-  if (!source || another) throw new CadizError('invalid_argument', 'Give exactly one of apiKey, ticket and session.');
+  if (!source || another) throw invalid('Give exactly one of apiKey, ticket and session.');
 
   /** However many requests are refused at the same time, one new secret is asked for. */
   const grant = once(async (): Promise<Grant> => {
     if (source === true) return {};
-    const given = typeof source === 'function' ? await source() : source;
-    const granted = typeof given === 'string' ? { ticket: given } : given;
+    let given: unknown = source;
+    try {
+      if (typeof source === 'function') given = await source();
+    } catch (error) {
+      // What fetch throws of a broken connection, or the reader of a broken answer, may pass: those have other names.
+      throw (error as Error).name === 'Error' ? invalid(`The secret failed: ${error}`) : error;
+    }
+    const granted = typeof given === 'string' ? { ticket: given } : (given as GrantedTicket | undefined);
     if (typeof granted?.ticket === 'string') return granted;
-    throw new CadizError('invalid_argument', `This is no ticket or key: ${JSON.stringify(given)}`);
+    // Its value may be a secret all the same.
+    throw invalid(`A key or ticket must be a string, not ${typeof given}.`);
   });
 
-  const place = once(async (): Promise<Place> => {
-    // A key with a given project need not be asked; neither can a session.
-    let found: Grant = { projectId, ...(ticket ? await grant() : { folderId: null }) };
-    if (!session && (!found.projectId || found.folderId === undefined)) {
-      const path = `/api/storage/${ticket ? 'tickets/current' : 'key'}`;
-      found = (await send<Grant>({ method: 'GET', path })).answer;
-    }
-    if (!found.projectId) throw new CadizError('invalid_argument', 'Give projectId: the key or session has none.');
-    return found as Place;
+  /** What the key or ticket is for: asked only by those that need it, since the project may be given. */
+  const purpose = once(async (): Promise<Grant> => {
+    if (session) return {};
+    const granted = ticket ? await grant() : {};
+    if (granted.projectId && granted.folderId !== undefined) return granted;
+    return (await send<Grant>({ method: 'GET', path: `/api/storage/${ticket ? 'tickets/current' : 'key'}` })).answer;
   });
+
+  async function project(): Promise<string> {
+    const found = projectId || (await purpose()).projectId;
+    if (!found) throw invalid('Give projectId: the key or session has none.');
+    return found;
+  }
 
   async function attempt<T>({ method, path, body, headers, verify }: Call, secret?: string, signal?: AbortSignal) {
-    if (!base?.startsWith('http')) throw new CadizError('invalid_argument', 'baseUrl must begin with https://.');
-    const answer = await (options.fetch ?? fetch)(base + path, {
-      method,
-      headers: {
-        ...headers,
-        ...(secret && (session ? { cookie: secret } : { authorization: `Bearer ${secret}` })),
-        ...(body !== undefined && { 'content-type': 'application/json' }),
-      } as Record<string, string>,
-      body: JSON.stringify(body),
-      signal: anyOf(signal, AbortSignal.timeout(timeout)),
-      credentials: session === true ? 'include' : 'omit',
-      cache: 'no-store',
-    });
-    const read = readAnswer<T>(answer, await answer.text());
+    const url = base + path;
+    if (!/^https?:\/\//.test(url)) throw invalid('baseUrl must begin with https://.');
+    let init: RequestInit;
+    try {
+      init = {
+        method,
+        headers: new Headers({
+          ...headers,
+          ...(secret && (session ? { cookie: secret } : { authorization: `Bearer ${secret}` })),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        } as Record<string, string>),
+        body: JSON.stringify(body),
+        signal: anyOf(signal, AbortSignal.timeout(timeout)),
+        credentials: session === true ? 'include' : 'omit',
+        cache: 'no-store',
+      };
+    } catch {
+      // What was thrown may show the secret.
+      throw invalid('The secret, a header, timeout or the body cannot be used.');
+    }
+    const answer = await (options.fetch ?? fetch)(url, init);
+    // No secret goes to another origin, so whatever it says of that, it is no answer.
+    const isElsewhere = answer.redirected && !answer.url.startsWith(`${base}/`);
+    const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text());
     verify?.(read);
     return read;
   }
 
   const send = <T>(call: Call) =>
     retrying({ retries, ...call }, async (stop) => {
-      const grants = call.secret ? async (): Promise<Grant> => ({ ticket: call.secret }) : grant;
       const ask = async (secret: string | undefined): Promise<Answered<T>> => ({
         answer: await attempt<T>(call, secret, call.isFinal ? undefined : stop),
         secret: ticket && secret,
       });
-      const granting = grants();
-      const { ticket: secret } = await granting;
+      const granting = grant();
+      const { ticket: granted } = await granting;
+      const secret = call.secret ?? granted;
       try {
         return await ask(secret);
       } catch (error) {
         if (!refusals.includes(toCadizError(error).code)) throw error;
-        const { ticket: next } = await grants(granting);
+        const next = call.secret ?? (await grant(granting)).ticket;
         if (next === secret) throw error;
         return ask(next);
       }
     });
 
   return {
-    place,
+    retries,
+    project,
+    root: async () => (await purpose()).folderId ?? null,
     send,
     async post<T>(path: string, body: object, call?: Partial<Call>) {
-      const { projectId } = await place();
+      const projectId = await project();
       return send<T>({ method: 'POST', path: `/api/storage/${path}`, body: { projectId, ...body }, ...call });
     },
   };
@@ -167,7 +189,7 @@ function once<T>(ask: () => Promise<T>) {
   };
 }
 
-function readAnswer<T>({ ok, status, headers }: Response, text: string): T {
+function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
   let body: unknown;
   try {
@@ -177,6 +199,6 @@ function readAnswer<T>({ ok, status, headers }: Response, text: string): T {
   }
   if (body && headers.get('content-type')?.includes('problem')) throw toProblemError(body as Problem, retryAfter);
   if (ok && body !== undefined) return body as T;
-  const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${text.slice(0, 200)}`;
+  const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

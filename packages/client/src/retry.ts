@@ -43,7 +43,7 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
       const error = toCadizError(thrown);
       const { code, retryAfter = 0 } = error;
       if (isOffline() && code === 'network_failed') continue;
-      if (!isPassing(error) || attempt >= retries || retryAfter > longestRetryAfter) throw error;
+      if (!isPassing(error) || !(attempt < retries) || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
       await sleep(retryAfter * 1000 + delay, signal);
     }

@@ -16,6 +16,7 @@ export interface TicketHandlerOptions extends UploaderOptions {
 
 /**
  * A route of your own app that gives tickets to its pages, for every framework with web-standard requests and answers.
+ * It answers POST only.
  *
  * @example
  * // Next.js: app/api/upload-ticket/route.ts
@@ -32,6 +33,8 @@ export function createTicketHandler({ authorize, ...options }: TicketHandlerOpti
   // Made with the first request: where an app is only built, its secrets may not be there.
   let cadiz: Client | undefined;
   return async (request: Request): Promise<Response> => {
+    // Anything else is not meant to make a ticket: a link, a preview, a preflight of another origin's page.
+    if (request.method !== 'POST') return answer(405, { error: 'POST it.' }, { allow: 'POST' });
     const allowed = await authorize(request);
     if (allowed instanceof Response) return allowed;
     if (!allowed) return answer(403, { error: 'You may not upload here.' });
@@ -48,6 +51,6 @@ export function createTicketHandler({ authorize, ...options }: TicketHandlerOpti
   };
 }
 
-function answer(status: number, body: object): Response {
-  return Response.json(body, { status, headers: { 'cache-control': 'no-store' } });
+function answer(status: number, body: object, headers = {}): Response {
+  return Response.json(body, { status, headers: { 'cache-control': 'no-store', ...headers } });
 }

@@ -354,8 +354,10 @@ export interface CreatedTicket extends Ticket {
 
 /** What a ticket allows. */
 export interface TicketOptions {
-  /** Where it uploads to: the id of a folder, or null for the root. */
-  folderId?: string | null;
+  /** Where it uploads to: a folder's id, or the path of one that exists, or null for the root; the default. */
+  folder?: string | null | undefined;
+  /** The same, by its id. */
+  folderId?: string | null | undefined;
   maxFiles: number;
   /** Of all files together. */
   maxBytes: number;

@@ -41,14 +41,16 @@ const prefix = 'whsec_';
  * @example
  * const event = await verifyWebhook(await request.text(), request.headers, process.env.CADIZ_WEBHOOK_SECRET);
  * if (event.type === 'file.created') await index(event.data);
- * @throws CadizError invalid_webhook, invalid_argument (the secret is malformed)
+ * @throws CadizError invalid_webhook, invalid_argument (the secret is missing or malformed, or the body was parsed)
  */
 export async function verifyWebhook(
   payload: string | Uint8Array,
   headers: WebhookHeaders,
-  secret: string | readonly string[],
+  secret: string | readonly string[] | undefined,
   { toleranceSeconds = 300, now = Date.now() }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
+  if (typeof payload !== 'string' && !ArrayBuffer.isView(payload))
+    throw new CadizError('invalid_argument', 'Give the body of the webhook as it came, before any parser.');
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
     readHeader(headers, name),
   );
@@ -75,8 +77,8 @@ function readHeader(headers: WebhookHeaders, name: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function importKey(secret: string): Promise<CryptoKey> {
-  const bytes = secret.startsWith(prefix) && fromBase64(secret.slice(prefix.length));
+function importKey(secret: string | undefined): Promise<CryptoKey> {
+  const bytes = secret?.startsWith(prefix) && fromBase64(secret.slice(prefix.length));
   if (!bytes || bytes.length === 0)
     throw new CadizError('invalid_argument', `The secret of a webhook begins with ${prefix}.`);
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);

@@ -77,6 +77,12 @@ describe('verifyWebhook', () => {
     }
   });
 
+  test('says so when the secret is missing, or the body is already parsed', async () => {
+    const missing = process.env.CADIZ_SECRET_THAT_IS_NOT_SET;
+    expect(await codeOf(verifyWebhook(body, sign(), missing, now))).toBe('invalid_argument');
+    expect(await codeOf(verifyWebhook(JSON.parse(body), sign(), secret, now))).toBe('invalid_argument');
+  });
+
   test('refuses a signature that is the beginning of the right one', async () => {
     const full = createHmac('sha256', Buffer.from(secret.slice(6), 'base64')).update(`an-id.${at / 1000}.${body}`);
     const half = full.digest().subarray(0, 16).toString('base64');

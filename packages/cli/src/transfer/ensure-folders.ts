@@ -21,7 +21,7 @@ export async function ensureFolders(
 ): Promise<void> {
   const ensure = (some: readonly string[]) =>
     client.folders.ensure(
-      some.map((path) => (id === undefined ? joinPath(folder ?? '', path) : path)),
+      some.map((path) => (id === undefined ? joinPath(...(folder ?? '').split('/'), path) : path)),
       { parent: id ?? null },
     );
   for (let start = 0; start < paths.length; start += atOnce) {

@@ -21,5 +21,6 @@ export async function findTarget(client: Client, text: string): Promise<Target> 
   if (found?.kind === 'folder') return { folder: found.id, id: found.id, show };
   if (found || 'id' in remote || (await findFiles(client, remote.path)).length > 0)
     throw usageFailure(`${showPath(remote)} is a file, and a folder is needed.`);
-  return { folder: remote.path, id: undefined, show };
+  // The slash says that it is a path, even if its first folder is named like an id.
+  return { folder: `/${remote.path}`, id: undefined, show };
 }

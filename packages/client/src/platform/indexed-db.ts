@@ -2,24 +2,22 @@ import type { ResumeStore } from './platform.ts';
 
 const table = 'uploads';
 
-/** Remembers uploads in parts in the browser's IndexedDB, so that a reloaded page can go on with them. */
+/**
+ * Remembers uploads in parts in the browser's IndexedDB, so that a reloaded page can go on with them. Rejects where there is
+ * none, as in some private windows.
+ */
 export function openIndexedDb(): ResumeStore {
   let opened: Promise<IDBDatabase> | undefined;
 
-  async function open(): Promise<IDBDatabase> {
+  function open(): Promise<IDBDatabase> {
     const opening = indexedDB.open('cadiz', 1);
     opening.onupgradeneeded = () => opening.result.createObjectStore(table);
     return settled(opening);
   }
 
-  /** Without IndexedDB, as in some private windows, nothing is remembered, and uploads work all the same. */
-  async function run<T>(ask: (store: IDBObjectStore) => IDBRequest<T>): Promise<T | undefined> {
-    try {
-      opened ??= open();
-      return await settled(ask((await opened).transaction(table, 'readwrite').objectStore(table)));
-    } catch {
-      return undefined;
-    }
+  async function run<T>(ask: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+    opened ??= open();
+    return settled(ask((await opened).transaction(table, 'readwrite').objectStore(table)));
   }
 
   return {

@@ -82,8 +82,12 @@ function toStream(body: object): AsyncIterable<Uint8Array> {
 
 const isStream = (chunk: object): chunk is StreamChunk => 'read' in chunk;
 
-export async function toSha256(source: Source): Promise<string> {
+/** @throws why the signal was aborted, or why the file cannot be read */
+export async function toSha256(source: Source, signal?: AbortSignal): Promise<string> {
   const hash = createHash('sha256');
-  for await (const bytes of toStream(source.slice())) hash.update(bytes);
+  for await (const bytes of toStream(source.slice())) {
+    signal?.throwIfAborted();
+    hash.update(bytes);
+  }
   return hash.digest('hex');
 }

@@ -1,4 +1,3 @@
-import { unreadable } from '../error.ts';
 import type { Source } from '../upload/source.ts';
 import { openIndexedDb } from './indexed-db.ts';
 import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore } from './platform.ts';
@@ -36,7 +35,7 @@ function putByXhr({ url, body, onProgress, signal }: PutRequest): Promise<PutAns
       const { status, responseText: text } = xhr;
       // Browsers complain about a header that the store does not show to them.
       if (status) resolve({ status, text, retryAfter: status < 400 ? null : xhr.getResponseHeader('retry-after') });
-      else reject(signal.reason ?? new Error('the object store is unreachable, or its CORS rules refuse this page'));
+      else reject(signal.reason ?? new Error('The object store cannot be reached, or its CORS rules refuse this page'));
     };
     xhr.open('PUT', url);
     wait();
@@ -49,9 +48,9 @@ async function putByFetch({ url, body, signal }: PutRequest): Promise<PutAnswer>
   return { status: answer.status, text: await answer.text(), retryAfter: answer.headers.get('retry-after') };
 }
 
-/** Web Crypto has no hash in pieces, so the whole file is read into memory. @throws CadizError file_unreadable */
+/** Web Crypto has no hash in pieces, so the whole file is read into memory. */
 export async function toSha256(source: Source): Promise<string> {
-  const bytes = await (source.slice() as Blob).arrayBuffer().catch(unreadable);
+  const bytes = await (source.slice() as Blob).arrayBuffer();
   const digest = await crypto.subtle.digest('SHA-256', bytes);
   return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -4,7 +4,10 @@ import type { Folder } from '../types.ts';
 /** The id of a folder, once it is known; null for the root. */
 export type Finding = Promise<string | null>;
 
-/** A folder as it is given: an id, a path such as `press/2027`, a path beneath an id, or null or '' for the root. */
+/**
+ * A folder as it is given: an id, a path such as `press/2027`, a path beneath an id, or null or '' for the root. What
+ * begins with a slash is a path, even if its first folder is named like an id.
+ */
 export type Given = string | null | undefined;
 
 /** Finds the ids of folders, and creates those paths that are missing. */
@@ -18,17 +21,17 @@ export interface FolderFinder {
 }
 
 /** Without slashes at its ends, and without two in a row. */
-export const toPath = (folder: Given): string => (folder ?? '').split('/').filter(Boolean).join('/');
+export const toPath = (folder: string): string => folder.split('/').filter(Boolean).join('/');
 
 /** The id that a folder begins with, or is, and the path beneath that or the root. */
 export function split(folder: Given): { id?: string | undefined; path: string } {
-  const [, id, path = ''] = /^([\da-f-]{36}(?=\/|$))?\/?(.*)/is.exec(toPath(folder)) ?? [];
-  return { id, path };
+  const parts = /^([\da-f-]{36}(?=\/|$))?(.*)/is.exec(folder ?? '') as unknown as [string, string | undefined, string];
+  return { id: parts[1], path: toPath(parts[2]) };
 }
 
 /** Creates those that are missing of folders with the same parent. @throws CadizError */
-export async function ensureFolders({ place, post }: Sender, folders: readonly Given[]): Promise<Folder[]> {
-  const parentId = split(folders[0]).id ?? (await place()).folderId;
+export async function ensureFolders({ root, post }: Sender, folders: readonly Given[]): Promise<Folder[]> {
+  const parentId = split(folders[0]).id ?? (await root());
   const paths = folders.map((folder) => split(folder).path);
   return (await post<{ folders: Folder[] }>('folders/ensure', { parentId, paths })).answer.folders;
 }
@@ -37,6 +40,6 @@ export async function ensureFolders({ place, post }: Sender, folders: readonly G
 export const createFolderFinder = (sender: Sender): FolderFinder => ({
   async find(folder) {
     const { id, path } = split(folder);
-    return path ? ((await ensureFolders(sender, [folder]))[0] as Folder).id : (id ?? (await sender.place()).folderId);
+    return path ? ((await ensureFolders(sender, [folder]))[0] as Folder).id : (id ?? sender.root());
   },
 });

@@ -1,7 +1,7 @@
 import { toSha256 } from '#platform';
-import { CadizError } from '../error.ts';
+import { type CadizError, invalid, safely, unreadable } from '../error.ts';
 import type { Resumable } from '../platform/platform.ts';
-import type { Gate, Pace } from '../retry.ts';
+import { type Gate, type Pace, throwIfAborted } from '../retry.ts';
 import type { File, Metadata } from '../types.ts';
 import type { Finding } from './folders.ts';
 import { type Source, toSource, type Uploadable } from './source.ts';
@@ -14,30 +14,34 @@ export interface Progress {
 
 /** Where a file goes, what is known of it, and how it is sent. */
 export interface UploadOptions {
-  /** The folder to upload to: its id, or its path, such as `press/2027`, which is created if it is missing. */
-  folder?: string | null;
+  /**
+   * The folder to upload to: its id, or its path, such as `press/2027`, which is created if it is missing. With a slash
+   * before it, it is a path even if a folder is named like an id.
+   */
+  folder?: string | null | undefined;
   /** The name of the file; `file.name` by default. */
-  name?: string;
+  name?: string | undefined;
   /** The media type; `file.type` by default, and `application/octet-stream` where that is empty. */
-  type?: string;
+  type?: string | undefined;
   /** Facts of your own about the file, to be read back and searched for. */
-  metadata?: Metadata;
+  metadata?: Metadata | undefined;
   /** Your own id of the file, unique within the project. */
-  externalId?: string;
+  externalId?: string | undefined;
   /** The id of the file that this one takes the place of: its name, folder, metadata and links. */
-  replaces?: string;
-  onProgress?: (progress: Progress) => void;
+  replaces?: string | undefined;
+  /** What it throws is shown on the console; the upload goes on. */
+  onProgress?: ((progress: Progress) => void) | undefined;
   /** Ends the upload with the error `aborted`. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * `true`: the SHA-256 of the file is computed and sent, so that the store refuses other bytes. In a browser the file is
    * read into memory for that. A string is its SHA-256 in hex.
    */
-  checksum?: boolean | string;
+  checksum?: boolean | string | undefined;
   /** The size of the parts of a large file in bytes, from 5 MiB; the service chooses by default. */
-  partSize?: number;
+  partSize?: number | undefined;
   /** How many parts of a large file are sent at the same time. */
-  concurrency?: number;
+  concurrency?: number | undefined;
 }
 
 /** Why an upload is aborted that is to go on later: what has arrived of it stays. */
@@ -77,27 +81,33 @@ export interface Followed {
   settle: (job: Job, outcome: Settled) => void;
 }
 
-/** @throws CadizError invalid_argument, file_unreadable */
+/** @throws CadizError aborted, invalid_argument, file_unreadable */
 export async function createJob(file: Uploadable, options: UploadOptions, gate?: Gate): Promise<Job> {
-  const source = await toSource(file);
-  const fileName = options.name ?? source.name;
-  if (!fileName) throw new CadizError('invalid_argument', 'The file has no name: give `name`.');
-  const { checksum, onProgress, metadata, externalId, replaces } = options;
-  const sha256 = checksum === true ? await toSha256(source) : checksum || undefined;
-  const mimeType = options.type || source.type || 'application/octet-stream';
-  const total = source.size;
-  let shown = -1;
-  return {
-    source,
-    facts: { fileName, mimeType, fileSize: total, sha256 },
-    extras: { metadata, externalId, replaces },
-    options,
-    folderId: null,
-    pace: { signal: options.signal, gate },
-    report(loaded) {
-      if (loaded <= shown) return;
-      shown = loaded;
-      onProgress?.({ loaded, total });
-    },
-  };
+  const { checksum, onProgress, metadata, externalId, replaces, signal } = options;
+  throwIfAborted(signal);
+  try {
+    const source = await toSource(file, signal);
+    const fileName = options.name ?? source.name;
+    if (!fileName) throw invalid('The file has no name: give `name`.');
+    const sha256 = checksum === true ? await toSha256(source, signal) : checksum || undefined;
+    const mimeType = options.type || source.type || 'application/octet-stream';
+    const total = source.size;
+    let shown = -1;
+    return {
+      source,
+      facts: { fileName, mimeType, fileSize: total, sha256 },
+      extras: { metadata, externalId, replaces },
+      options,
+      folderId: null,
+      pace: { signal, gate },
+      report(loaded) {
+        if (loaded <= shown) return;
+        shown = loaded;
+        safely(() => onProgress?.({ loaded, total }));
+      },
+    };
+  } catch (error) {
+    throwIfAborted(signal);
+    return unreadable(error);
+  }
 }

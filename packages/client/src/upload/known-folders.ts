@@ -1,10 +1,16 @@
 import type { Sender } from '../request.ts';
 import type { Folder } from '../types.ts';
-import { ensureFolders, type Finding, type FolderFinder, type Given, split, toPath } from './folders.ts';
+import { ensureFolders, type Finding, type FolderFinder, type Given, split } from './folders.ts';
 import { orThrow, together } from './together.ts';
 
 /** As many paths as one request takes. */
 const batchSize = 100;
+
+/** One name for a folder, however it is given, which can be given itself. */
+function toName(folder: Given): string {
+  const { id = '', path } = split(folder);
+  return `${id}/${path}`;
+}
 
 /** Asks for many folders with one request, and for none twice. */
 export function createKnownFolders(sender: Sender): FolderFinder {
@@ -20,7 +26,7 @@ export function createKnownFolders(sender: Sender): FolderFinder {
   }
 
   function prepare(folders: Iterable<Given>): void {
-    const missing = [...new Set(Array.from(folders, toPath))].filter(
+    const missing = [...new Set(Array.from(folders, toName))].filter(
       (folder) => split(folder).path && !found.has(folder),
     );
     for (const parent of new Set(missing.map((folder) => split(folder).id))) {
@@ -33,10 +39,10 @@ export function createKnownFolders(sender: Sender): FolderFinder {
     prepare,
     find(folder) {
       prepare([folder]);
-      return found.get(toPath(folder)) ?? sender.place().then(({ folderId }) => split(folder).id ?? folderId);
+      return found.get(toName(folder)) ?? Promise.resolve(split(folder).id ?? sender.root());
     },
     forget(folder, finding) {
-      const gone = toPath(folder);
+      const gone = toName(folder);
       if (found.get(gone) !== finding) return;
       for (const path of found.keys()) if (`${path}/`.startsWith(`${gone}/`)) found.delete(path);
     },

@@ -1,8 +1,9 @@
-import type { Resumable } from '../platform/platform.ts';
+import type { Resumable, ResumeStore } from '../platform/platform.ts';
 import type { Call } from '../request.ts';
 import { anyOf, type Pace, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import { type Job, paused } from './job.ts';
+import { createSlots, type Slots } from './slots.ts';
 import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
 
 /** How many addresses of parts one request signs: not all at once, since they expire. */
@@ -13,8 +14,8 @@ const usualConcurrency = 4;
 /** An upload in parts as far as it has come: nowhere yet if it was only created. */
 type Begun = Resumable & CreatedUpload & Partial<Upload>;
 
-/** Uploads of this program that are under way: the same file twice is two uploads. */
-const underWay = new Set<string>();
+/** Uploads of this program that are under way, and those that cannot be known again: the same file twice is two uploads. */
+const underWay = new Set(['']);
 
 /**
  * Uploads a file in parts, several at a time, and goes on with an earlier attempt that the job or the resume store
@@ -24,27 +25,36 @@ const underWay = new Set<string>();
  */
 export async function uploadInParts(uploading: Uploading, job: Job): Promise<File> {
   const { pace, extras, facts, folderId, options } = job;
+  const slots = createSlots(options.concurrency ?? usualConcurrency);
   const key = await toKey(uploading, job);
-  const resume = underWay.has(key) || !key ? undefined : uploading.resume;
+  const resume = underWay.has(key) ? undefined : uploading.resume;
+  /** Whatever the store does, the upload goes on: at worst it is not remembered. */
+  async function remember<T>(use: (store: ResumeStore) => Promise<T>): Promise<T | undefined> {
+    try {
+      return resume && (await use(resume));
+    } catch {
+      return undefined;
+    }
+  }
+  const forget = () => remember((store) => store.delete(key));
   if (resume) underWay.add(key);
   try {
-    job.begun ??= await resume?.get(key);
+    job.begun ??= await remember((store) => store.get(key));
     let begun: Begun | undefined = job.begun && (await find(uploading, job.begun, pace));
     if (!begun) {
       const body = { ...facts, folderId, partSize: options.partSize };
       const { answer, secret } = await uploading.post<CreatedUpload>('uploads', body, pace);
       begun = { ...answer, secret };
       job.begun = { uploadId: answer.uploadId, secret };
-      await resume?.set(key, job.begun);
+      await remember((store) => store.set(key, job.begun as Resumable));
     }
     const known = begun;
-    const forget = () => resume?.delete(key).catch(() => undefined);
     // If this fails, the service aborts it when it expires.
     job.remove = () => ask(uploading, known, '', { method: 'DELETE' }).then(forget, forget);
-    await sendParts(uploading, job, known);
+    await sendParts(uploading, job, known, slots);
     const complete = { ...pace, method: 'POST', body: extras, isFinal: true } as const;
     const file = await ask<File>(uploading, known, '/complete', complete);
-    await resume?.delete(key);
+    await forget();
     return file;
   } catch (error) {
     const { code, cause } = toCadizError(error);
@@ -56,9 +66,9 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
 }
 
 /** Names one version of one file on its way to one place; '' if it cannot be known again. */
-async function toKey({ baseUrl, place }: Uploading, { source, facts, folderId }: Job): Promise<string> {
+async function toKey({ baseUrl, project }: Uploading, { source, facts, folderId }: Job): Promise<string> {
   const { lastModified } = source;
-  return lastModified ? JSON.stringify([baseUrl, (await place()).projectId, folderId, facts, lastModified]) : '';
+  return lastModified ? JSON.stringify([baseUrl, await project(), folderId, facts, lastModified]) : '';
 }
 
 /** @returns undefined if there is nothing to go on with */
@@ -66,18 +76,17 @@ async function find(uploading: Uploading, known: Resumable, pace: Pace): Promise
   try {
     return { ...known, ...(await ask<Upload>(uploading, known, '', { ...pace, method: 'GET' })) };
   } catch (error) {
-    if ([401, 403, 404].includes(toCadizError(error).status)) return undefined;
-    throw error;
+    if (toCadizError(error).retryable) throw error;
+    return undefined;
   }
 }
 
-async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<void> {
-  const { source, options } = job;
+async function sendParts(uploading: Uploading, job: Job, begun: Begun, slots: Slots): Promise<void> {
+  const { source } = job;
   const { partSize, partCount, status = 'open', parts = [] } = begun;
   const failed = new AbortController();
-  const pace = { ...job.pace, signal: anyOf(options.signal, failed.signal) };
-  const startOf = (part: number) => (part - 1) * partSize;
-  const sizeOf = (part: number) => Math.min(partSize, source.size - startOf(part));
+  const pace = { ...job.pace, signal: anyOf(job.pace.signal, failed.signal) };
+  const endOf = (part: number) => Math.min(part * partSize, source.size);
 
   const missing: number[] = [];
   /** How many bytes of each part have been sent. */
@@ -85,7 +94,7 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<
   const arrived = new Set(parts.map(({ partNumber }) => partNumber));
   for (let part = 1; part <= partCount; part++) {
     if (status === 'open' && !arrived.has(part)) missing.push(part);
-    else sent[part] = sizeOf(part);
+    else sent[part] = endOf(part) - endOf(part - 1);
   }
   const report = () => job.report(sent.reduce((sum, bytes) => sum + bytes, 0));
 
@@ -93,7 +102,7 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<
     const call = { ...pace, method: 'POST', body: { partNumbers } } as const;
     return (await ask<SignedParts>(uploading, begun, '/parts', call)).parts.map(toAddress);
   };
-  /** The addresses of so many missing parts each, in their order. */
+  /** The addresses of so many missing parts each, by the index of the first. */
   const signed: Promise<readonly Address[]>[] = [];
 
   async function sendPart(part: number, index: number): Promise<void> {
@@ -101,27 +110,20 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun): Promise<
       sent[part] = bytes;
       report();
     };
-    const body = source.slice(startOf(part), startOf(part) + sizeOf(part));
+    const body = source.slice(endOf(part - 1), endOf(part));
     await sendBytes(uploading, { ...pace, body, onProgress }, async (isAgain) => {
-      const group = Math.floor(index / signedAtOnce);
-      const start = group * signedAtOnce;
       if (isAgain) return (await sign([part]))[0];
-      signed[group] ??= sign(missing.slice(start, start + signedAtOnce));
-      return (await signed[group])[index - start];
+      const at = index % signedAtOnce;
+      const start = index - at;
+      signed[start] ??= sign(missing.slice(start, start + signedAtOnce));
+      return (await signed[start])?.[at];
     });
   }
 
   report();
-  const next = missing.entries();
-  const work = async () => {
-    try {
-      for (const [index, part] of next) await sendPart(part, index);
-    } catch (error) {
-      // One part has failed for good: the others need not be sent.
-      failed.abort(error);
-    }
-  };
-  await Promise.all(Array.from({ length: options.concurrency ?? usualConcurrency }, work));
+  // If one part fails for good, the others need not be sent.
+  const fail = (error: unknown) => failed.abort(error);
+  await Promise.all(missing.map((part, index) => slots.run(() => sendPart(part, index).catch(fail))));
   failed.signal.throwIfAborted();
 }
 

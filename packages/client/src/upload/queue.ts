@@ -1,10 +1,10 @@
-import type { CadizError } from '../error.ts';
+import { type CadizError, safely } from '../error.ts';
 import { anyOf, type Gate, sleep, throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
 import { createJob, type Job, paused, type UploadOptions } from './job.ts';
 import { createKnownFolders } from './known-folders.ts';
-import type { Source } from './source.ts';
+import { requireSource, type Source } from './source.ts';
 import { isLarge, type Uploader, uploadJobs } from './uploader.ts';
 import { batchSize } from './whole.ts';
 
@@ -12,7 +12,7 @@ import { batchSize } from './whole.ts';
 export interface QueueEntry extends Omit<UploadOptions, 'folder' | 'onProgress' | 'concurrency'> {
   file: Source;
   /** Where it goes beneath the queue's folder, with its name: `holiday/beach.jpg`. A picked folder's own path by default. */
-  path?: string;
+  path?: string | undefined;
 }
 
 /** `canceled` and `failed` uploads can be retried, and `paused` ones resumed. */
@@ -47,7 +47,7 @@ export interface QueueSnapshot {
 
 /** Many uploads, several at a time. */
 export interface UploadQueue {
-  /** Adds files; they begin when it is their turn. */
+  /** Adds files; they begin when it is their turn. @throws CadizError invalid_argument, and then none is added */
   add(files: Iterable<Source | QueueEntry>): void;
   /** Pauses one upload, whose turn others take, or the whole queue. What has been sent of large files stays. */
   pause(id?: number): void;
@@ -57,7 +57,7 @@ export interface UploadQueue {
   cancel(id?: number): void;
   /** Tries a failed or canceled upload again, or all of them. */
   retry(id?: number): void;
-  /** Calls the listener soon after each change; returns what ends that. */
+  /** Calls the listener soon after each change; returns what ends that. What it throws is shown on the console. */
   subscribe(listener: () => void): () => void;
   snapshot(): QueueSnapshot;
   /** Resolves once nothing waits, is under way or paused. Never rejects: look at the states. */
@@ -135,7 +135,7 @@ export function createQueue(
     isTelling = true;
     setTimeout(() => {
       isTelling = false;
-      for (const listener of listeners) listener();
+      for (const listener of listeners) safely(listener);
     }, tellMilliseconds);
   }
 
@@ -208,7 +208,7 @@ export function createQueue(
     return { ...(await createJob(file, merged, gate)), begun: item.job?.begun };
   }
 
-  const toFolder = ({ view }: Item): string => toPath(`${options.folder ?? ''}/${view.directory}`);
+  const toFolder = ({ view }: Item): string => `${options.folder ?? ''}/${view.directory}`;
 
   function settle(item: Item, outcome: File | CadizError): void {
     active.delete(item);
@@ -254,8 +254,7 @@ export function createQueue(
   }
 
   function add(files: Iterable<Source | QueueEntry>): void {
-    for (const file of files) {
-      const entry = 'file' in file ? file : { file };
+    for (const entry of Array.from(files, toEntry)) {
       const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
       const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
       const directory = path.split('/').slice(0, -1).join('/');
@@ -316,8 +315,15 @@ export function createQueue(
     },
     snapshot,
     async done() {
-      if (waiting.size + active.size > 0) await new Promise<void>((resolve) => whenIdle.push(resolve));
+      if (!isIdle()) await new Promise<void>((resolve) => whenIdle.push(resolve));
       return snapshot();
     },
   };
+}
+
+/** @throws CadizError invalid_argument */
+function toEntry(given: Source | QueueEntry): QueueEntry {
+  const entry = (given as Partial<QueueEntry> | null)?.file ? (given as QueueEntry) : { file: given as Source };
+  requireSource(entry.file);
+  return entry;
 }

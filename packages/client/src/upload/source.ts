@@ -1,4 +1,4 @@
-import { CadizError } from '../error.ts';
+import { invalid } from '../error.ts';
 import type { Chunk } from '../platform/platform.ts';
 
 /** A file that is read in pieces as it is sent. A `File` is one; `openFile` of `@cadiz/client/node` makes one of a path. */
@@ -16,12 +16,19 @@ export interface Source {
 }
 
 /** What can be uploaded. Streams and strings are held in memory; files and Blobs are not. */
-export type Uploadable = Source | Blob | ArrayBuffer | ArrayBufferView<ArrayBuffer> | string | ReadableStream;
+export type Uploadable = Source | Blob | ArrayBuffer | ArrayBufferView | string | ReadableStream;
+
+/** @throws CadizError invalid_argument; whatever else reading the stream throws */
+export async function toSource(file: Uploadable, signal?: AbortSignal): Promise<Source> {
+  if (file instanceof ReadableStream)
+    return new Response(file.pipeThrough(new TransformStream(), { signal: signal as AbortSignal })).blob();
+  if (typeof file === 'string' || file instanceof ArrayBuffer || ArrayBuffer.isView(file))
+    return new Blob([file as BlobPart]);
+  return requireSource(file);
+}
 
 /** @throws CadizError invalid_argument */
-export async function toSource(file: Uploadable): Promise<Source> {
-  if (file instanceof ReadableStream) return new Response(file).blob();
-  if (typeof file === 'string' || file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new Blob([file]);
+export function requireSource(file: Source): Source {
   if (typeof file?.size === 'number' && typeof file.slice === 'function') return file;
-  throw new CadizError('invalid_argument', 'The file must be a File, Blob, bytes, string or stream.');
+  throw invalid('The file must be a File, Blob, bytes, string or stream.');
 }

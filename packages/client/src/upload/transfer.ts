@@ -9,8 +9,7 @@ import { orThrow } from './together.ts';
 /** What all uploads of a client share. */
 export interface Uploading extends Sender {
   resume: ResumeStore | undefined;
-  baseUrl: string;
-  retries: number;
+  baseUrl: string | URL;
   slots: Slots;
 }
 
@@ -69,7 +68,7 @@ async function putChunk(request: PutRequest): Promise<void> {
     if (!signal.aborted && body instanceof Blob) await body.slice(0, 1).arrayBuffer().catch(unreadable);
     throw error;
   });
-  if (status >= 200 && status < 300) return;
+  if (status < 300) return;
   // What the store says, which is a little XML, without its tags.
   const words = text.replace(/<[^>]*>/g, ' ').slice(0, 300);
   throw new CadizError('upload_refused', `The object store answered ${status}: ${words}`, {

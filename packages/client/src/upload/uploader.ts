@@ -5,7 +5,7 @@ import { type ClientOptions, createSender, type Sender } from '../request.ts';
 import { throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { createFolderFinder, type FolderFinder, split } from './folders.ts';
-import { createJob, type Followed, type Job, type UploadOptions } from './job.ts';
+import { createJob, type Followed, type Job, type Settled, type UploadOptions } from './job.ts';
 import { uploadInParts } from './parts.ts';
 import { createSlots } from './slots.ts';
 import type { Uploadable } from './source.ts';
@@ -16,11 +16,11 @@ import { uploadWhole } from './whole.ts';
 /** How to reach the service, as whom, and how uploads go. */
 export interface UploaderOptions extends ClientOptions {
   /** How many files, or parts of files, are sent at the same time; 4 in browsers and 8 elsewhere by default. */
-  concurrency?: number;
+  concurrency?: number | undefined;
   /** Files from this size in bytes on are uploaded in parts; 64 MiB by default. */
-  partsFrom?: number;
+  partsFrom?: number | undefined;
   /** Where uploads in parts are remembered: in browsers IndexedDB; `resumeFile` of `@cadiz/client/node` makes one. */
-  resume?: ResumeStore;
+  resume?: ResumeStore | undefined;
 }
 
 /** Uploads to one project. Everything but `upload` is for `createQueue` and `createClient`, and may change. */
@@ -47,28 +47,25 @@ export interface Uploader extends Uploading {
  * const file = await upload(input.files[0], { folder: 'holiday/2027' });
  */
 export function createUploader(
-  options: UploaderOptions,
+  options: UploaderOptions = {} as UploaderOptions,
   toFolders: (sender: Sender) => FolderFinder = createFolderFinder,
 ): Uploader {
-  const { baseUrl, retries = 6, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
+  const { baseUrl, concurrency = usualConcurrency, partsFrom = 64 * 1024 ** 2 } = options;
   const sender = createSender(options);
   const uploader: Uploader = {
     ...sender,
     baseUrl,
-    retries,
     concurrency,
     partsFrom,
     slots: createSlots(concurrency),
     folders: toFolders(sender),
     resume: options.resume ?? openResumeStore(),
-    async upload(file, upload = {}) {
-      const job = await createJob(file, upload);
-      let settled: File | CadizError | undefined;
-      const settle = (_: Job, outcome: File | CadizError) => {
-        settled = outcome;
-      };
-      await uploadJobs(uploader, [job], { settle });
-      return orThrow(settled);
+    async upload(file, upload) {
+      const job = await createJob(file, upload ?? {});
+      const settled = new Promise<Settled>((resolve, reject) => {
+        uploadJobs(uploader, [job], { settle: (_, outcome) => resolve(outcome) }).catch(reject);
+      });
+      return orThrow(await settled);
     },
   };
   return uploader;

@@ -44,7 +44,7 @@ export async function uploadWhole(
     jobs.map(async (job, index) => {
       const { source, pace, report } = job;
       try {
-        const sending = { ...pace, body: source.slice(0, source.size), onProgress: report };
+        const sending = { ...pace, body: source.slice(), onProgress: report };
         const { storeKey } = await sendBytes(uploading, sending, async (isAgain) =>
           orThrow(isAgain ? (await presign(uploading, [job]))[0] : places[index]),
         );

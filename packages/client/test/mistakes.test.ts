@@ -1,0 +1,225 @@
+import http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { type CadizError, type Client, createClient, createTicketHandler, isCadizError } from '@cadiz/client';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { id, type Stub, startStub } from './stub.ts';
+
+let stub: Stub;
+beforeEach(async () => {
+  stub = await startStub();
+});
+afterEach(() => stub.close());
+
+type Options = Parameters<typeof createClient>[0];
+const unsafe = <T>(value: unknown) => value as T;
+
+async function errorOf(run: () => unknown): Promise<CadizError> {
+  try {
+    await run();
+  } catch (error) {
+    if (!isCadizError(error)) throw error;
+    return error;
+  }
+  throw new Error('It has not failed.');
+}
+
+const mistakes: [string, Partial<Options>][] = [
+  ['a key with an ellipsis', { apiKey: 'cz_live_ab…yz' }],
+  ['a key with a line break', { apiKey: 'cz_live_a\nb' }],
+  ['a timeout without end', { timeout: Number.POSITIVE_INFINITY }],
+  ['a negative timeout', { timeout: -1 }],
+  ['a URL without a colon', { baseUrl: 'http//x' }],
+  ['a URL without a scheme', { baseUrl: 'localhost:4000' }],
+  [
+    'a function that throws',
+    {
+      apiKey: () => {
+        throw new Error('The vault is closed.');
+      },
+    },
+  ],
+];
+
+describe('what a caller has given wrong', () => {
+  test.each(mistakes)('is told at once: %s', async (_, options) => {
+    let attempts = 0;
+    const counted: typeof fetch = async () => {
+      attempts++;
+      throw new TypeError('fetch failed');
+    };
+    const error = await errorOf(() => stub.client({ ...options, fetch: counted }).files.get(id));
+    expect(error).toMatchObject({ code: 'invalid_argument', retryable: false });
+    expect(attempts).toBe(0);
+    expect(`${error.stack} ${error.cause}`).not.toMatch(/cz_live_a/);
+  });
+
+  test('is told of metadata that cannot be sent', async () => {
+    const metadata = unsafe<Record<string, string>>({ n: 1n });
+    expect(await errorOf(() => stub.client().files.update(id, { metadata }))).toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+
+  test.each([0, Number.NaN, -1])('is told of so many at a time: %s', async (concurrency) => {
+    expect(await errorOf(() => stub.client({ concurrency }))).toMatchObject({ code: 'invalid_argument' });
+    const large = stub.client({ partsFrom: 1 });
+    expect(await errorOf(() => large.upload('x', { name: 'x', concurrency }))).toMatchObject({
+      code: 'invalid_argument',
+    });
+  });
+
+  test('does not show a secret', async () => {
+    for (const key of [{ apiKey: 'cz_live_secret' }, ['cz_live_secret'], 7, undefined]) {
+      const error = await errorOf(() => stub.client({ apiKey: unsafe(async () => key) }).files.get(id));
+      expect(error).toMatchObject({ code: 'invalid_argument' });
+      expect(String(error.stack)).not.toContain('cz_live_secret');
+    }
+  });
+
+  test.each<[string, (cadiz: Client) => unknown, string]>([
+    ['createClient()', () => createClient(unsafe(undefined)), 'invalid_argument'],
+    ['request({})', (cadiz) => cadiz.request(unsafe({})), 'invalid_argument'],
+    ['uploads.create([null])', (cadiz) => cadiz.uploads.create(unsafe([null])), 'invalid_argument'],
+    ["uploads.create(['x'])", (cadiz) => cadiz.uploads.create(unsafe(['x'])), 'invalid_argument'],
+    ['upload(null)', (cadiz) => cadiz.upload(unsafe(null)), 'invalid_argument'],
+    ["upload('x', null)", (cadiz) => cadiz.upload('x', unsafe(null)), 'invalid_argument'],
+  ])('is a CadizError: %s', async (_, run, code) => {
+    expect(await errorOf(() => run(stub.client()))).toMatchObject({ code });
+    expect(stub.asked).toEqual([]);
+  });
+
+  test('is left to the service: deleteMany()', async () => {
+    await stub.client().files.deleteMany(unsafe(undefined));
+    expect(stub.bodies).toEqual([{ projectId: id, action: 'delete' }]);
+  });
+});
+
+test.each([
+  ['cz_live_x', 'http://cadiz.test/'],
+  ['cz_live_x\n', 'http://cadiz.test'],
+])('a URL may be an object: %j, %s', async (apiKey, baseUrl) => {
+  expect(await stub.client({ baseUrl: new URL(baseUrl), apiKey }).files.get(id)).toEqual({});
+});
+
+test('a function for the ticket is called again after a failure that may pass', async () => {
+  let calls = 0;
+  const ticket = async () => {
+    if (++calls === 1) throw new TypeError('fetch failed');
+    return { ticket: 'cz_ticket_x', projectId: id, folderId: null };
+  };
+  expect(await stub.client({ apiKey: undefined, ticket }).tickets.current()).toEqual({});
+  expect(calls).toBe(2);
+});
+
+const streamOf = (start: (controller: ReadableStreamDefaultController) => void) => new ReadableStream({ start });
+
+test.each<[string, () => ReadableStream]>([
+  ['one that breaks', () => streamOf((controller) => controller.error(new Error('gone')))],
+  [
+    'one that is being read',
+    () => {
+      const stream = streamOf((controller) => controller.close());
+      stream.getReader();
+      return stream;
+    },
+  ],
+  [
+    'one of strings',
+    () =>
+      streamOf((controller) => {
+        controller.enqueue('x');
+        controller.close();
+      }),
+  ],
+])('a stream that cannot be read is told: %s', async (_, make) => {
+  expect(await errorOf(() => stub.client().upload(make(), { name: 'x' }))).toMatchObject({ code: 'file_unreadable' });
+});
+
+describe('download', () => {
+  test('says why there are no bytes, and uses the fetch that is given', async () => {
+    stub.answers[`/api/storage/files/${id}/url`] = { url: 'http://store.test/f' };
+    const broken: typeof fetch = async (input, init) => {
+      if (String(input).startsWith('http://store.test/')) throw new TypeError('fetch failed');
+      return stub.fetch(input, init);
+    };
+    const cadiz = stub.client({ fetch: broken, retries: 0 });
+    expect(await errorOf(() => cadiz.files.download(id))).toMatchObject({ code: 'network_failed', retryable: true });
+    const signal = AbortSignal.abort();
+    expect(await errorOf(() => cadiz.files.download(id, { signal }))).toMatchObject({ code: 'aborted' });
+    expect(await (await stub.client().files.download(id)).json()).toEqual({});
+  });
+});
+
+test('a page of a list that nobody waits for is not asked for', async () => {
+  const signal = AbortSignal.abort();
+  expect(await errorOf(() => stub.client().trash.page({ signal }))).toMatchObject({ code: 'aborted' });
+  expect(stub.asked).toEqual([]);
+});
+
+test('a URL that redirects to another origin is told, with where it leads', async () => {
+  const listen = async (answer: http.RequestListener) => {
+    const server = http.createServer(answer);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+  };
+  const problem = {
+    code: 'invalid_api_key',
+    title: 'No',
+    detail: 'No',
+    status: 401,
+    requestId: 'r',
+    type: 'about:blank',
+  };
+  const there = await listen((_, response) =>
+    response.writeHead(401, { 'content-type': 'application/problem+json' }).end(JSON.stringify(problem)),
+  );
+  const here = await listen(({ url = '' }, response) => {
+    if (url.startsWith('/api/new')) response.writeHead(200, { 'content-type': 'application/json' }).end('{"new":true}');
+    else response.writeHead(302, { location: url === '/api/old' ? '/api/new' : there.url + url }).end();
+  });
+  try {
+    const cadiz = createClient({ baseUrl: here.url, projectId: id, apiKey: 'cz_live_x', retries: 0 });
+    const error = await errorOf(() => cadiz.files.get(id));
+    expect(error).toMatchObject({ code: 'unexpected_answer', message: expect.stringContaining(there.url) });
+    // Within an origin, the key goes along.
+    expect(await cadiz.request({ path: '/api/old' })).toEqual({ new: true });
+  } finally {
+    for (const { server } of [here, there]) {
+      server.closeAllConnections();
+      server.close();
+    }
+  }
+});
+
+test('a ticket is given to POST only', async () => {
+  let isAsked = false;
+  const handle = createTicketHandler({
+    baseUrl: 'http://cadiz.test',
+    projectId: id,
+    apiKey: 'cz_live_x',
+    fetch: stub.fetch,
+    authorize() {
+      isAsked = true;
+      return { maxFiles: 1, maxBytes: 1 };
+    },
+  });
+  for (const method of ['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']) {
+    const answer = await handle(new Request('http://app.test/api/upload-ticket', { method }));
+    expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST']);
+  }
+  expect([isAsked, stub.asked]).toEqual([false, []]);
+  expect((await handle(new Request('http://app.test/api/upload-ticket', { method: 'POST' }))).status).toBe(200);
+});
+
+test('what may be missing may also be undefined, and bytes are bytes', () => {
+  const maybe = undefined as string | undefined;
+  // Compiled under `strict` and `exactOptionalPropertyTypes`; not run.
+  const use = (cadiz: Client, bytes: Uint8Array) => [
+    cadiz.upload(bytes, { name: maybe, folder: maybe, metadata: undefined, signal: undefined, onProgress: undefined }),
+    cadiz.files.page({ folder: maybe, search: maybe, limit: undefined, cursor: undefined }),
+    cadiz.files.list({ folder: maybe }),
+    cadiz.files.url(id, { expiresIn: undefined, disposition: undefined, image: undefined }),
+    cadiz.tickets.create({ folder: maybe, maxFiles: 1, maxBytes: 1 }),
+  ];
+  expect(use).toBeTypeOf('function');
+});

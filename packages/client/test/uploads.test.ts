@@ -1,0 +1,170 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openFile, type ResumeStore } from '@cadiz/client/node';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Stub, startStub } from './stub.ts';
+
+let folder: string;
+let stub: Stub;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'cadiz-sdk-'));
+});
+afterAll(() => rm(folder, { recursive: true, force: true }));
+beforeEach(async () => {
+  stub = await startStub();
+});
+afterEach(() => {
+  stub.close();
+  vi.restoreAllMocks();
+});
+
+const file = (name = 'x') => new File(['x'], name);
+const recorded = () => stub.asked.filter((request) => /record|complete/.test(request)).length;
+
+test.each(['get', 'set', 'delete'] as const)(
+  'a resume store whose %s fails does not fail an upload',
+  async (broken) => {
+    const fail = () => Promise.reject(new Error('No space left.'));
+    const resume: ResumeStore = {
+      get: async () => undefined,
+      set: async () => 0,
+      delete: async () => 0,
+      [broken]: fail,
+    };
+    const cadiz = stub.client({ partsFrom: 1, resume });
+    expect(await cadiz.upload(file())).toEqual({ id: 'file' });
+    const { uploads } = await cadiz.uploads.create([file()]).done();
+    expect(uploads.map(({ state }) => state)).toEqual(['done']);
+    expect(recorded()).toBe(2);
+  },
+);
+
+describe('a function of the caller that throws', () => {
+  test.each<[string, () => unknown]>([
+    [
+      'at once',
+      () => {
+        throw new Error('a bug of the page');
+      },
+    ],
+    ['later', () => Promise.reject(new Error('a bug of the page'))],
+  ])('is shown, and harms no upload: %s', async (_, bug) => {
+    const shown = vi.spyOn(console, 'error').mockReturnValue();
+    const onProgress = bug as () => void;
+    const cadiz = stub.client();
+    expect(await cadiz.upload(file(), { onProgress })).toMatchObject({ id: 'file' });
+    const path = join(folder, 'large.bin');
+    await writeFile(path, randomBytes(400_000));
+    expect(await cadiz.upload(await openFile(path), { onProgress })).toMatchObject({ id: 'file' });
+    const queue = cadiz.uploads.create([file()]);
+    const told = vi.fn();
+    queue.subscribe(onProgress);
+    queue.subscribe(told);
+    expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done']);
+    await expect.poll(() => told.mock.calls.length).toBeGreaterThan(0);
+    expect(shown).toHaveBeenCalledWith(new Error('a bug of the page'));
+  });
+});
+
+test('a file that is written to while it is sent is not recorded', async () => {
+  const path = join(folder, 'changing.bin');
+  const size = 400_000;
+  await writeFile(path, randomBytes(size));
+  const opened = await openFile(path);
+  const source = {
+    ...opened,
+    slice: (...range: number[]) => {
+      const chunk = opened.slice(...range) as StreamChunk;
+      return { ...chunk, read: () => writingTo(path, chunk) };
+    },
+  };
+  const uploading = stub.client({ retries: 0 }).upload(source);
+  await expect(uploading).rejects.toMatchObject({ code: 'file_unreadable' });
+  expect([recorded(), stub.puts]).toEqual([0, 0]);
+});
+
+interface StreamChunk {
+  size: number;
+  read(): AsyncIterable<Uint8Array>;
+}
+
+/** Reads a file, and writes to its end once its beginning has been read. */
+async function* writingTo(path: string, { size, read }: StreamChunk) {
+  let isFirst = true;
+  for await (const bytes of read()) {
+    if (isFirst) {
+      const there = await open(path, 'r+');
+      await there.write(Buffer.from('other bytes'), 0, 11, size - 11);
+      await there.close();
+    }
+    isFirst = false;
+    yield bytes;
+  }
+}
+
+describe('an upload that is aborted before it begins', () => {
+  test('does not wait for a stream that never ends', async () => {
+    let isCanceled = false;
+    const stream = new ReadableStream({
+      async pull(controller) {
+        await new Promise(setImmediate);
+        controller.enqueue(new Uint8Array(10));
+      },
+      cancel() {
+        isCanceled = true;
+      },
+    });
+    const stop = new AbortController();
+    const uploading = stub.client().upload(stream, { name: 'x', signal: stop.signal });
+    setTimeout(() => stop.abort(), 20);
+    await expect(uploading).rejects.toMatchObject({ code: 'aborted' });
+    await expect.poll(() => isCanceled).toBe(true);
+    expect(stub.asked).toEqual([]);
+  });
+
+  test('does not compute the checksum of a large file to its end', async () => {
+    const stop = new AbortController();
+    let read = 0;
+    const size = 1000;
+    const slice = () => ({
+      size,
+      async *read() {
+        for (; read < size; read++) {
+          if (read === 3) stop.abort();
+          yield new Uint8Array(1);
+        }
+      },
+    });
+    const source = { name: 'x', size, type: '', slice };
+    const uploading = stub.client().upload(source, { checksum: true, signal: stop.signal });
+    await expect(uploading).rejects.toMatchObject({ code: 'aborted' });
+    expect(read).toBeLessThan(5);
+    read = 0;
+    const queue = stub.client().uploads.create([source], { checksum: true, signal: stop.signal });
+    expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['canceled']);
+    expect([read, stub.asked]).toEqual([0, []]);
+  });
+});
+
+test('a queue with a paused upload is done once that is resumed or canceled', async () => {
+  for (const end of ['resume', 'cancel'] as const) {
+    const queue = stub.client().uploads.create([file('a'), file('b')]);
+    queue.pause(1);
+    let isDone = false;
+    const done = queue.done().then((snapshot) => {
+      isDone = true;
+      return snapshot;
+    });
+    await expect.poll(() => queue.snapshot().uploads[0]?.state).toBe('done');
+    let another = false;
+    queue.done().then(() => {
+      another = true;
+    });
+    await new Promise(setImmediate);
+    expect([isDone, another, queue.snapshot().isIdle]).toEqual([false, false, false]);
+    queue[end](1);
+    expect((await done).uploads.map(({ state }) => state)).toEqual(['done', end === 'resume' ? 'done' : 'canceled']);
+  }
+});
