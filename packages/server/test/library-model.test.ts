@@ -160,8 +160,17 @@ class Model {
     folderIds: string[],
     folderId: string | null,
   ): Outcome {
-    const isThere = (id: string) =>
-      action === 'restore' ? this.trash.includes(id) : this.files.has(id) ? this.inSight(id) : this.live(id);
+    const entries = folderIds.filter((id) => this.trash.includes(id));
+    /** What was deleted with a chosen folder may be named with it. */
+    const comesBack = (id: string) => {
+      const file = this.files.get(id);
+      const { entry = null } = this.folders.get(file ? (file.folderId ?? '') : id) ?? {};
+      return !file?.isTrashed && entry !== null && entries.includes(entry);
+    };
+    const isThere = (id: string) => {
+      if (action === 'restore') return this.trash.includes(id) || comesBack(id);
+      return this.files.has(id) ? this.inSight(id) : this.live(id);
+    };
     if (!fileIds.every(isThere)) return { code: 'file_not_found' };
     if (!folderIds.every(isThere)) return { code: 'folder_not_found' };
     const trees =
