@@ -93,10 +93,11 @@ export function createSender(options: ClientOptions): Sender {
       // What fetch throws of a broken connection, or the reader of a broken answer, may pass: those have other names.
       throw (error as Error).name === 'Error' ? invalid(`The secret failed: ${error}`) : error;
     }
-    const granted = typeof given === 'string' ? { ticket: given } : (given as GrantedTicket | undefined);
+    const granted =
+      typeof given === 'string' ? { ticket: given } : (given as (GrantedTicket & { error?: string }) | null);
     if (typeof granted?.ticket === 'string') return granted;
-    // Its value may be a secret all the same.
-    throw invalid(`A key or ticket must be a string, not ${typeof given}.`);
+    // Its value may be a secret all the same. What `createTicketHandler` refuses with is none.
+    throw invalid(granted?.error ?? `A key or ticket must be a string, not ${typeof given}.`);
   });
 
   /** What the key or ticket is for: asked only by those that need it, since the project may be given. */
