@@ -419,7 +419,7 @@ export function createClient(options: UploaderOptions) {
           { fileIds, ...how },
         ).then(({ urls }) => urls),
       /**
-       * The bytes, straight from the store. Look at `ok` of the answer. @throws CadizError if there is none
+       * The bytes, straight from the store. Check `ok` of the answer. @throws CadizError if the store does not answer
        *
        * @example
        * const text = await (await cadiz.files.download(id)).text();

@@ -96,7 +96,7 @@ export function createSender(options: ClientOptions): Sender {
     const granted =
       typeof given === 'string' ? { ticket: given } : (given as (GrantedTicket & { error?: string }) | null);
     if (typeof granted?.ticket === 'string') return granted;
-    // Its value may be a secret all the same. What `createTicketHandler` refuses with is none.
+    // The value may still be a secret, so it is not shown. The `error` of `createTicketHandler` never is one.
     throw invalid(granted?.error ?? `A key or ticket must be a string, not ${typeof given}.`);
   });
 

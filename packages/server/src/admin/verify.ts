@@ -5,7 +5,7 @@ import { checkCopy, forEachObject, readListed, type Telling } from './objects.ts
  * Compares a backup with its manifest.
  * @param telling with it, every object is read too
  * @returns a sentence for each part that is missing or damaged
- * @throws DamagedArchive if the manifest cannot be used, NotThere if there is none
+ * @throws DamagedArchive if the manifest cannot be used, NotThere if the folder has none
  */
 export async function verify(folder: string, telling?: Telling): Promise<string[]> {
   const manifest = await readManifest(folder);

@@ -1,6 +1,6 @@
+import { CadizError, type ErrorCode } from '@cadiz/client';
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
-import { CircleAlert } from 'lucide-react';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
@@ -40,15 +40,7 @@ export function SignIn() {
     );
   return (
     <Entry title={signIn.title} lead={signIn.lead}>
-      {error && (
-        <div className="note bad" role="alert">
-          <CircleAlert className="i" aria-hidden="true" />
-          <div className="grow stack g1">
-            <span>{refusalOf(error)}</span>
-            <span className="mono cap second">{error}</span>
-          </div>
-        </div>
-      )}
+      <ProblemNote error={error && new CadizError(error as ErrorCode, refusalOf(error))} />
       <SignInForm onSignedIn={enter} returnTo={to} />
       <div className="line wrap">
         <Link to="/forgot-password">{signIn.forgot}</Link>

@@ -107,9 +107,9 @@ function withFields(text: string, fields: Record<string, unknown>): string {
 const thumbnailSeconds = 3600;
 
 /**
- * Signed URLs of the thumbnails that have been made, by the ids of their files: inside a square or, if there is none,
- * of that width. A URL stays the same for as long as
- * `toLifetime` lets it, and the database is asked only for those that this process has not signed yet.
+ * Signed URLs of the thumbnails that have been made, by the ids of their files: the one that fits inside a square of
+ * this side, or else the one of this width. A URL stays the same for as long as `toLifetime` lets it, and the database is
+ * asked only for those that this process has not signed yet.
  */
 async function signThumbnails(
   deps: ListDeps,
