@@ -2,10 +2,10 @@ import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { isFull, longTests } from './scripts/series.mjs';
+import { isLong, longTests } from './scripts/series.mjs';
 
-/** What takes minutes with TEST_SERIES=full. */
-const longestInFull = [
+/** What takes minutes in a long series. */
+const longestOfLong = [
   'e2e/tickets-killed.test.ts',
   'packages/server/test/hostile-requests.test.ts',
   'e2e/operations-killed.test.ts',
@@ -17,7 +17,7 @@ const longestInFull = [
 
 /** What takes longest, the longest first: `npm test` prints it at its end. Begun late, each would be waited for alone. */
 const longest = [
-  ...(isFull ? longestInFull : []),
+  ...(isLong ? longestOfLong : []),
   'e2e/downloads-in-chromium.test.ts',
   'e2e/cli-transfer.test.ts',
   'e2e/client-faults.test.ts',
@@ -59,11 +59,11 @@ const longest = [
 
 /**
  * Each in a process of its own: tests that load a browser's driver, and tests that measure their process, such as its
- * memory, its open files, or whether it follows promises. They begin first, so what takes longest in full is here then.
+ * memory, its open files, or whether it follows promises. They begin first, so what takes longest in a long series is here then.
  */
 const alone = [
   'e2e/**/*.test.ts',
-  ...(isFull ? longestInFull : []),
+  ...(isLong ? longestOfLong : []),
   'packages/contract/src/fields.test.ts',
   'packages/images/src/hostile-images.test.ts',
   'packages/server/src/db/embedded-failure.test.ts',
@@ -77,7 +77,7 @@ const alone = [
 const isNamed = process.argv
   .slice(2)
   .some((argument) => argument !== 'run' && !/^--(?!testNamePattern)/.test(argument));
-const leftOut = isFull || isNamed ? [] : longTests;
+const leftOut = isLong || isNamed ? [] : longTests;
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -113,7 +113,7 @@ export default defineConfig({
     // Far longer than anything takes: a machine that is busy must not fail a test.
     testTimeout: 900_000,
     hookTimeout: 900_000,
-    expect: { poll: { timeout: isFull ? 300_000 : 60_000 } },
+    expect: { poll: { timeout: isLong ? 300_000 : 60_000 } },
     reporters: ['default', './scripts/report-tests.mjs'],
   },
 });

@@ -1,6 +1,6 @@
 import { createClient } from '@cadiz/client';
 import { afterEach, expect, test } from 'vitest';
-import { isFull } from '../scripts/series.mjs';
+import { isLong } from '../scripts/series.mjs';
 import { listFiles, signUpOwner } from './client-account.ts';
 import { cleanUp, migratedSettings, type Service, type Settings, startService, stopService } from './service.ts';
 
@@ -12,7 +12,7 @@ afterEach(async () => {
 });
 
 // A client has a minute to record by itself.
-test.runIf(isFull)(
+test.runIf(isLong)(
   'the embedded store says what has arrived, and it is recorded though its client is gone',
   async () => {
     settings = await migratedSettings();

@@ -4,7 +4,7 @@ import { series } from '../scripts/series.mjs';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. `KILL_ROUNDS=100` tries as many there. */
-const rounds = Number(process.env.KILL_ROUNDS ?? series({ full: process.env.TEST_DATABASE_URL ? 100 : 40, short: 2 }));
+const rounds = Number(process.env.KILL_ROUNDS ?? series({ full: 100, ci: 10, short: 2 }));
 const clients = 32;
 const bytes = Buffer.from('bytes');
 

@@ -148,7 +148,7 @@ it('keeps its promises while the processes that make images are killed', async (
     .jpeg()
     .toBuffer();
   const id = await upload('photo.jpg', photo);
-  const widths = Array.from({ length: series({ full: 40, short: 12 }) }, (_, index) => 1000 + index);
+  const widths = Array.from({ length: series({ full: 40, ci: 15, short: 12 }) }, (_, index) => 1000 + index);
   let killed = 0;
   let done = 0;
   const killing = (async () => {

@@ -6,12 +6,12 @@ import { series } from '../scripts/series.mjs';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. */
-const rounds = series({ full: process.env.TEST_DATABASE_URL ? 100 : 40, short: 2 });
+const rounds = series({ full: 100, ci: 10, short: 2 });
 /**
  * Reading takes a recovery of its own, so not every round reads. Nothing is missed: budgets are only ever added to and
  * taken from, so one that is wrong stays wrong.
  */
-const roundsBetweenReads = series({ full: 10, short: 1 });
+const roundsBetweenReads = series({ full: 10, ci: 5, short: 1 });
 const clients = 12;
 const bytes = Buffer.from('bytes');
 

@@ -1,7 +1,13 @@
 // @ts-check
 
-/** Whether long series of tests run in full, as in `.ci/run`, and not in the shorter form of `npm test`. */
-export const isFull = process.env.TEST_SERIES === 'full';
+const lengths = /** @type {const} */ (['short', 'ci', 'full']);
+/** How long series of tests are: as in `npm test`, as in `.ci/run`, or in full, as before a release. */
+const asked = lengths.find((length) => length === (process.env.TEST_SERIES || 'short'));
+if (!asked) throw new Error(`TEST_SERIES must be one of ${lengths.join(', ')}, and is ${process.env.TEST_SERIES}.`);
+const length = asked;
+
+/** Whether series are longer than those of `npm test`. */
+export const isLong = length !== 'short';
 
 /**
  * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders, moves
@@ -68,12 +74,12 @@ export const longTests = [
 ];
 
 /**
- * The length of a series in a test: `full` with TEST_SERIES=full, otherwise `short`. The short form does the same
- * fewer times, but leaves out no kind of case.
+ * The length of a series in a test, which TEST_SERIES names. The shorter forms do the same fewer times, but leave out no
+ * kind of case. `.ci/run` must end within 45 minutes: only what takes minutes in full has a form of its own there.
  * @template T
- * @param {{ full: T, short: T }} length
+ * @param {{ full: T, ci?: T, short: T }} lengths
  * @returns {T}
  */
-export function series({ full, short }) {
-  return isFull ? full : short;
+export function series({ full, ci = full, short }) {
+  return { full, ci, short }[length];
 }

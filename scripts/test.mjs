@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
-import { isFull, longTests } from './series.mjs';
+import { isLong, longTests } from './series.mjs';
 
 await prepare();
 process.exitCode = await runTests();
@@ -43,8 +43,9 @@ function vitest(args) {
 function leftOut() {
   const { TEST_DATABASE_URL, TEST_S3_ENDPOINT } = process.env;
   return [
-    !isFull && 'long series of tests in full: they ran in their short form, since TEST_SERIES is not "full".',
-    !isFull &&
+    !isLong &&
+      'long series of tests in full: they ran in their short form, since TEST_SERIES is neither "ci" nor "full".',
+    !isLong &&
       process.argv.length === 2 &&
       `${longTests.length} files that take long, such as rounds of kill -9 and journeys in a browser: scripts/series.mjs lists them.`,
     !TEST_DATABASE_URL && 'PostgreSQL, because TEST_DATABASE_URL names none (the embedded database was tested).',

@@ -168,3 +168,17 @@ test('a queue with a paused upload is done once that is resumed or canceled', as
     expect((await done).uploads.map(({ state }) => state)).toEqual(['done', end === 'resume' ? 'done' : 'canceled']);
   }
 });
+
+test('of a batch, those are uploading whose bytes are being sent, and the others wait', async () => {
+  const cadiz = stub.client({ concurrency: 2 });
+  const queue = cadiz.uploads.create(Array.from({ length: 30 }, (_, index) => file(`${index}`)));
+  let most = 0;
+  for (let isDone = false; !isDone; ) {
+    const { uploads, isIdle } = queue.snapshot();
+    most = Math.max(most, uploads.filter(({ state }) => state === 'uploading').length - stub.puts);
+    isDone = isIdle;
+    await new Promise(setImmediate);
+  }
+  expect(queue.snapshot().uploads.every(({ state }) => state === 'done')).toBe(true);
+  expect([1, 2]).toContain(most);
+});

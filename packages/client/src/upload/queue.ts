@@ -15,7 +15,10 @@ export interface QueueEntry extends Omit<UploadOptions, 'folder' | 'onProgress' 
   path?: string | undefined;
 }
 
-/** `canceled` and `failed` uploads can be retried, and `paused` ones resumed. */
+/**
+ * `uploading` once its bytes are being sent, until it is recorded. `canceled` and `failed` uploads can be retried, and
+ * `paused` ones resumed.
+ */
 export type UploadState = 'waiting' | 'uploading' | 'paused' | 'done' | 'failed' | 'canceled';
 
 /** One file of a queue. */
@@ -171,7 +174,6 @@ export function createQueue(
       waiting.delete(item);
       active.add(item);
       sending.add(item);
-      change(item, { state: 'uploading', loaded: 0 });
     }
     run(batch).finally(pump);
   }
@@ -203,7 +205,9 @@ export function createQueue(
   async function toJob(item: Item): Promise<Job> {
     const { file, path: _, ...own } = item.entry;
     const signal = anyOf(item.ending.signal, own.signal, options.signal);
-    const onProgress = ({ loaded }: { loaded: number }) => change(item, { loaded });
+    const onProgress = ({ loaded }: { loaded: number }) => {
+      if (!signal?.aborted) change(item, { state: 'uploading', loaded });
+    };
     const merged = { ...options, ...own, folder: toFolder(item), onProgress, signal };
     return { ...(await createJob(file, merged, gate)), begun: item.job?.begun };
   }

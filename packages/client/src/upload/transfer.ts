@@ -61,8 +61,9 @@ export async function sendBytes<A extends Address>(
 }
 
 async function putChunk(request: PutRequest): Promise<void> {
-  const { body, signal } = request;
+  const { body, onProgress, signal } = request;
   signal.throwIfAborted();
+  onProgress(0);
   const { status, text, retryAfter } = await put(request).catch(async (error: unknown) => {
     // A browser reports a file that cannot be read like a broken connection.
     if (!signal.aborted && body instanceof Blob) await body.slice(0, 1).arrayBuffer().catch(unreadable);

@@ -144,9 +144,9 @@ function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }:
   );
 }
 
-function Foot({ uploads: { counts, items, isOffline } }: { uploads: Uploads }) {
+function Foot({ uploads: { counts, sending, items, isOffline } }: { uploads: Uploads }) {
   const { uploads: words } = text;
-  const now = isOffline ? 0 : counts.uploading;
+  const now = isOffline ? 0 : sending;
   const waiting = counts.waiting + counts.paused + counts.offline + counts.uploading - now;
   const hasFailures = items.some(({ phase }) => phase === 'failed');
   return (
@@ -214,7 +214,8 @@ function useSpeed(uploads: Uploads): number {
       if (first && last && last.at > first.at)
         setSpeed(Math.max(0, ((last.loaded - first.loaded) * 1000) / (last.at - first.at)));
       const isStill = past.current.at(-1 - stillSeconds)?.loaded === loaded;
-      if (isStill && preparing + counts.uploading > 0 && !isPaused && !network.isUnreachable()) void network.look();
+      if (isStill && preparing + counts.uploading + counts.waiting > 0 && !isPaused && !network.isUnreachable())
+        void network.look();
     }, 1000);
     return () => clearInterval(timer);
   }, []);

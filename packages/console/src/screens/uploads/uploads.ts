@@ -30,6 +30,8 @@ export interface Uploads {
   unlisted: number;
   all: number;
   counts: Readonly<Record<Phase, number>>;
+  /** How many of those that are uploading still have bytes to send: the others wait to be recorded. */
+  sending: number;
   /** In bytes. */
   loaded: number;
   total: number;
@@ -69,6 +71,7 @@ const nothing: Uploads = {
   unlisted: 0,
   all: 0,
   counts: noCounts,
+  sending: 0,
   loaded: 0,
   total: 0,
   isPaused: false,
@@ -261,6 +264,7 @@ function summarize(): Uploads {
   };
   let loaded = 0;
   let total = 0;
+  let sending = 0;
   let found = 0;
   const since = isHeld ? 0 : Date.now() - doneMilliseconds;
   for (const target of targets) {
@@ -271,6 +275,7 @@ function summarize(): Uploads {
       if (isEarlier && phase !== 'failed') continue;
       if (!isEarlier) {
         counts[phase]++;
+        if (phase === 'uploading' && (upload.loaded < upload.size || upload.size === 0)) sending++;
         loaded += upload.loaded;
         total += upload.size;
       }
@@ -288,6 +293,7 @@ function summarize(): Uploads {
     unlisted: found - items.length,
     all: order.reduce((sum, phase) => sum + counts[phase], 0),
     counts,
+    sending,
     loaded,
     total,
     isPaused: targets.some(({ queue }) => queue.snapshot().isPaused),
