@@ -32,7 +32,10 @@ async function measure(name, checkout) {
   await first.stop();
   const service = await startTimed(database, checkout, 'second');
   const { projectIds, authorization } = await signUp(service.url, ['Bench']);
+  const begun = performance.now();
   await upload(service.url, projectIds[0] ?? '', { authorization });
+  const rate = uploads / ((performance.now() - begun) / 1000);
+  console.log(`  ${rate.toFixed(0)} uploads a second, ${atOnce} at a time`);
   await idle();
   console.log(`  after ${uploads} uploads: ${describeMemory(service)}`);
   const [bytes = ''] = execFileSync('du', ['-sb', database.dataDir], { encoding: 'utf8' }).split('\t');

@@ -12,6 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { expect, onTestFinished, test } from 'vitest';
+import { maxPackedBytes } from '../src/disk/take-in.ts';
 import { mountLoopDisk } from './loop-disk.ts';
 import { md5 } from './multipart.ts';
 import { bucket, listFiles, newClient } from './running-store.ts';
@@ -95,6 +96,67 @@ test('a full disk: 507, reads and removals go on, and with room again so do writ
   const Parts = [first, second].map(({ ETag }, at) => ({ PartNumber: at + 1, ETag }));
   await client.send(new CompleteMultipartUploadCommand({ ...upload, UploadId, MultipartUpload: { Parts } }));
   expect(await read('parts')).toBe(md5(Buffer.concat([body(5), body(5)])));
+  client.destroy();
+  expect(await running.end('SIGTERM')).toBe(0);
+  const verified = await runCli(['verify', '--data', dataDir]);
+  expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: no problems\.\n$/) });
+});
+
+test('a disk that fills up with small objects: what was acknowledged is there, and what was refused is not', async ({
+  skip,
+}) => {
+  const disk = mountLoopDisk(100);
+  if ('reason' in disk) {
+    console.warn(`LEFT OUT: no disk could be mounted to fill it with small objects: ${disk.reason}`);
+    return skip('no disk could be mounted');
+  }
+  onTestFinished(() => disk.remove());
+  const dataDir = join(disk.path, 'data');
+  const running = await startProcess(dataDir);
+  onTestFinished(() => void running.process.kill('SIGKILL'));
+  const client = newClient(running.endpoint);
+  const textOf = (key: string) => key.padEnd(maxPackedBytes, '.');
+  const stored = new Set<string>();
+  const refused = new Set<string>();
+  async function put(Key: string): Promise<void> {
+    const status = await statusOf(client.send(new PutObjectCommand({ Bucket: bucket, Key, Body: textOf(Key) })));
+    expect([200, 503, 507]).toContain(status);
+    (status === 200 ? stored : refused).add(Key);
+  }
+  const putAll = (count: number, prefix: string) =>
+    Promise.all(
+      Array.from({ length: 16 }, async (_, client) => {
+        for (let index = client; index < count; index += 16) await put(`${prefix}/${index}`);
+      }),
+    );
+  async function compare(): Promise<void> {
+    for (const Key of stored) {
+      const { Body } = await client.send(new GetObjectCommand({ Bucket: bucket, Key }));
+      expect((await Body?.transformToString()) === textOf(Key), Key).toBe(true);
+    }
+    for (const Key of refused)
+      expect(await statusOf(client.send(new GetObjectCommand({ Bucket: bucket, Key }))), Key).toBe(404);
+  }
+
+  await client.send(new CreateBucketCommand({ Bucket: bucket }));
+  await putAll(200, 'before');
+  expect(refused.size).toBe(0);
+  // Little is left, and then nothing, in the middle of the writing of a pack.
+  takeSpace(disk.path, 5 * megabyte);
+  await putAll(320, 'filling');
+  expect(refused.size).toBeGreaterThan(0);
+  giveSpace(disk.path);
+  const filling = putAll(300, 'filled');
+  await expect.poll(() => stored.has('filled/32'), { interval: 5 }).toBe(true);
+  takeSpace(disk.path, 0);
+  await filling;
+  await compare();
+
+  giveSpace(disk.path);
+  refused.clear();
+  await putAll(100, 'after');
+  expect(refused.size).toBe(0);
+  await compare();
   client.destroy();
   expect(await running.end('SIGTERM')).toBe(0);
   const verified = await runCli(['verify', '--data', dataDir]);

@@ -1,4 +1,3 @@
-import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { rmSync } from 'node:fs';
 import {
@@ -18,10 +17,10 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../scripts/series.mjs';
 import { maxPackedBytes } from '../src/disk/take-in.ts';
+import { hasStrace, killAt } from './kill-at.ts';
 import { bucket, filed, listFiles, newClient, newFolder, until } from './running-store.ts';
-import { type StoreProcess, startProcess } from './store-process.ts';
+import { startProcess } from './store-process.ts';
 
-const hasStrace = spawnSync('strace', ['--version']).error === undefined;
 if (!hasStrace) console.warn('LEFT OUT: kill -9 at each stage, because strace is not installed.');
 
 /** Every system call that changes the disk, and the answers. strace counts each kind separately. */
@@ -78,21 +77,6 @@ const operations: Record<string, Operation> = {
     prepare: async (client) => () => client.send(new DeleteObjectCommand(name)),
   },
 };
-
-/** Kills the process at the moment in which it enters a system call for the nth time from now on. */
-async function killAt(
-  { process: { pid } }: StoreProcess,
-  call: string,
-  time: number,
-): Promise<{ ended: Promise<unknown> }> {
-  const inject = `inject=${call}:signal=SIGKILL:when=${time}`;
-  const strace = spawn('strace', ['-f', '-o', '/dev/null', '-e', `trace=${call}`, '-e', inject, '-p', String(pid)]);
-  let said = '';
-  strace.stderr.on('data', (chunk) => (said += chunk));
-  const ended = once(strace, 'exit');
-  await until(() => said.includes('attached'));
-  return { ended };
-}
 
 async function read(client: S3Client): Promise<string> {
   try {

@@ -59,9 +59,9 @@ export function openPGlite(fs: NodeFS, log: (line: string) => void = () => undef
       // PostgreSQL touches all of its buffers at the start, and its default of 128 MB made a page from anywhere in
       // 100,000 files no cheaper: the kernel caches the same files.
       ...['-c', 'shared_buffers=16MB'],
-      // Of a write-ahead log of up to 1 GB, the default, nothing is needed after a checkpoint. There is no process that
-      // could spread a checkpoint over time.
-      ...['-c', 'max_wal_size=96MB', '-c', 'min_wal_size=64MB', '-c', 'checkpoint_completion_target=0'],
+      // Nothing of the write-ahead log is needed after a checkpoint, and by default up to 1 GB of it is kept for reuse.
+      // There is no process that could spread a checkpoint over time, or begin one: see `checkpointRegularly`.
+      ...['-c', 'max_wal_size=32MB', '-c', 'min_wal_size=32MB', '-c', 'checkpoint_completion_target=0'],
       ...['-c', 'fsync=on', '-c', 'wal_sync_method=fsync', '-c', 'synchronous_commit=on', '-c', 'full_page_writes=on'],
     ],
   });

@@ -3,6 +3,7 @@ import pg from 'pg';
 import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { UnusableDependency } from '../telemetry/health.ts';
 import type { Trace } from '../telemetry/trace.ts';
+import { checkpointRegularly } from './checkpoint-embedded.ts';
 import { Client, type ClientConfig, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
@@ -121,12 +122,13 @@ async function openOnDisk({ dataDir, listings }: EmbeddedSettings): Promise<Data
     types,
     onConnect: (client) => notifications.onConnect(client),
   });
+  const endCheckpoints = checkpointRegularly(pool);
   return wrap('embedded', pool, 1, {
     failed: embedded.failed,
     copyTo: (folder) => embedded.copyTo(folder),
     // Nothing can be cancelled here, so every statement of a listing has to be short.
     listing: createListingLane(pool, { limits: listings, isOnlySession: true }),
-    close: () => embedded.close(),
+    close: () => endCheckpoints().then(embedded.close),
     notify: async () => undefined,
     listen: (channel, listener) => notifications.listen(pool, channel, listener),
   });

@@ -27,7 +27,7 @@ const reconcileSeconds = 60;
 const adoptSeconds = 60;
 
 /** About as often as autovacuum by default: if there is nothing to do, a look costs one query. */
-const tidySeconds = 300;
+const tidySeconds = 60;
 
 const auditSeconds = 3600;
 const eventsAtOnce = 10_000;

@@ -15,6 +15,8 @@ export interface Reaper {
    * in the same turn in which the index reported that they exist.
    */
   hold(blobs: readonly string[]): () => void;
+  /** Resolves when what is being removed now is gone. */
+  settled(): Promise<unknown>;
   close(): Promise<void>;
 }
 
@@ -120,11 +122,13 @@ export async function openReaper(
 
   await remove([...index.doomedBlobs(), ...index.uploads.doomedUploads().map((uploadId) => ({ partsOf: uploadId }))]);
   await forget();
+  const settled = () => Promise.all(removals);
   return {
     remove,
     hold,
+    settled,
     close: async () => {
-      await Promise.all(removals);
+      await settled();
       await forget();
     },
   };

@@ -76,3 +76,17 @@ test('bytes that are being written are not counted twice before an upload is ref
   (await room.begin(shareOf(0.7), nothing)).release();
   half.release();
 });
+
+test('an upload is not refused before what is being removed is gone', async () => {
+  let finish = (): void => undefined;
+  const removal = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  let isRemoved = false;
+  const room = openRoom(tmpdir(), () => removal);
+  const refused = room.begin(shareOf(1.1), nothing).catch(() => isRemoved);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  isRemoved = true;
+  finish();
+  expect(await refused).toBe(true);
+});

@@ -65,8 +65,10 @@ interface Upload extends Progress {
  * after the other until the rest fits.
  *
  * The disk is measured at most ten times a second while little is taken, and always before an upload is refused.
+ *
+ * @param removed - resolves when the files that are being removed are gone: whoever has made room may use it at once
  */
-export function openRoom(folder: string): Room {
+export function openRoom(folder: string, removed: () => Promise<unknown> = async () => undefined): Room {
   const uploads = new Set<Upload>();
   let measured: Measured = { free: 0, spare: 0, at: Number.NEGATIVE_INFINITY };
   /** Taken, and perhaps not on the disk yet when it was measured: by uploads that have ended, and by all. */
@@ -107,7 +109,7 @@ export function openRoom(folder: string): Room {
     if (hasRoom(bytes)) return true;
     // Bytes being written count twice for a moment: as taken, and as gone from the disk. A failed write is reported by
     // its own upload.
-    await Promise.allSettled([...uploads].map((upload) => upload.drained()));
+    await Promise.allSettled([removed(), ...[...uploads].map((upload) => upload.drained())]);
     await measure();
     return hasRoom(bytes);
   }

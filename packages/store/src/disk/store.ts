@@ -122,7 +122,7 @@ export async function openStoreFolder(
       log: settings.log,
     });
     closers.push(packs.close);
-    const room = openRoom(folder);
+    const room = openRoom(folder, () => reaper.settled());
     const compactor = openCompactor({ index, packs, room, flushJournal: journal.flush, log: settings.log });
     closers.push(compactor.close);
     const reaper = await openReaper(index, blobs, compactor.consider, settings.log);
