@@ -85,11 +85,11 @@ async function attack(
     return answer;
   } catch (error) {
     const told = error instanceof BrokenAnswer ? await findBreak(error.requestId) : '';
-    // An archive breaks off if something in it, or its key, disappears while it is sent: half of it must not look
-    // complete.
+    // An archive breaks off if something in it, or the access of whoever asked for it, ends while it is sent: half of it
+    // must not look complete.
     if (
       request.operationId !== 'downloadArchive' ||
-      !/of the archive are left|renamed or moved|is gone|no such archive/i.test(told)
+      !/of the archive are left|renamed or moved|is gone|no such archive|has lost access/i.test(told)
     ) {
       blame(String(error), told);
     }

@@ -31,6 +31,12 @@ const ends = series({
     ['pwrite64', 70],
     ['unlink', 1],
   ],
+  ci: [
+    ['writev', 1],
+    ['writev', 20],
+    ['fdatasync', 4],
+    ['unlink', 1],
+  ],
   short: [
     ['writev', 5],
     ['unlink', 1],
@@ -121,6 +127,6 @@ test.runIf(hasStrace)(
     await expect.poll(() => bytesOfPacks(folder)).toBeLessThan(2 * live + 32 * 1024 ** 2);
     expect(await running.end('SIGTERM')).toBe(0);
     const verified = await runCli(['verify', '--data', folder]);
-    expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: no problems\.\n$/) });
+    expect(verified).toMatchObject({ code: 0, output: expect.stringMatching(/: no problems/) });
   },
 );

@@ -13,9 +13,9 @@ import { emit, theService } from './record-event.ts';
 
 const log = pino({ level: 'silent' });
 const projects = ['00000000-0000-7000-8000-000000000001', '00000000-0000-7000-8000-000000000002'];
-const changes = series({ full: 1000, short: 60 });
+const changes = series({ full: 1000, ci: 300, short: 60 });
 /** How long a transaction stays open in another database while events are numbered. */
-const openMilliseconds = series({ full: 60_000, short: 0 });
+const openMilliseconds = series({ full: 60_000, ci: 10_000, short: 0 });
 
 describe.each(testableKinds)('events are numbered in the order of their changes (%s)', (kind) => {
   let db: Database;

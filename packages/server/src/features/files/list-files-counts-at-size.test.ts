@@ -7,7 +7,7 @@ import type { Kind, Listed } from './cursor.ts';
 import { childCountsStatement } from './list-files-extras.ts';
 import { scanStatement } from './list-files-sql.ts';
 
-const many = series({ full: 200_000, short: 40_000 });
+const many = series({ full: 200_000, ci: 40_000, short: 40_000 });
 const most = 10_000;
 const fillMilliseconds = 240_000;
 

@@ -8,7 +8,7 @@ import type { Kind, Listed } from './cursor.ts';
 import { readPage } from './list-files-page.ts';
 import { findByMetadataStatement, openingStatement, scanStatement } from './list-files-sql.ts';
 
-const count = series({ full: 200_000, short: 60_000 });
+const count = series({ full: 200_000, ci: 60_000, short: 60_000 });
 /** One file has this number. */
 const one = String(0.75 * count);
 const limit = 100;
@@ -52,7 +52,7 @@ afterAll(() => service.close());
 type Filter = Listed['metadata'];
 const places = ['a project', 'a folder', 'a root'] as const;
 const variants = places
-  .slice(0, series({ full: 3, short: 2 }))
+  .slice(0, series({ full: 3, ci: 2, short: 2 }))
   .flatMap((where) =>
     (['name', 'createdAt', 'fileSize'] as const).flatMap((sort) =>
       (['asc', 'desc'] as const).slice(0, series({ full: 2, short: 1 })).map((order) => ({ where, sort, order })),

@@ -621,7 +621,7 @@ describe('nothing is left behind', () => {
     const other = await startTestService({ beside: service, secret: service.secret, images: mortal });
     const { id } = await record(await paint(3000, 2000));
     const call = (w: number) => other.call('GET', `/api/storage/files/${id}/image?w=${w}`, { key: library.key });
-    const widths = Array.from({ length: series({ full: 60, short: 15 }) }, (_, index) => 700 + index);
+    const widths = Array.from({ length: series({ full: 60, ci: 20, short: 15 }) }, (_, index) => 700 + index);
     for (const width of widths) {
       const answering = call(width);
       await delay(Math.random() * 250);
