@@ -14,7 +14,7 @@ export interface DialogProps {
   /** Whether only its own buttons close it, since something would be lost. */
   isKept?: boolean;
   /** What gets the focus at first; the first field by default. */
-  initialFocus?: RefObject<HTMLElement | null>;
+  initialFocus?: RefObject<HTMLElement | null> | (() => HTMLElement | null);
   /** Whether it has text alone, to be scrolled through by keys. */
   isText?: boolean;
   /** Stands in the head, after the title. */

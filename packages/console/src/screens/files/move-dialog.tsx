@@ -25,9 +25,10 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
   const { data, error, isPending, hasNextPage, fetchNextPage, isFetchingNextPage } = useFolders(projectId, at);
   const picker = useRef<HTMLUListElement>(null);
   const { files } = text;
+  const toFirst = () => picker.current?.querySelector<HTMLElement>('button:enabled') ?? picker.current;
   // The folder that was pressed is no longer there once one is in it.
   useEffect(() => {
-    if (!isPending) (picker.current?.querySelector<HTMLElement>('button:enabled') ?? picker.current)?.focus();
+    if (!isPending) toFirst()?.focus();
   }, [at, isPending]);
   const crumbs = data?.pages[0]?.breadcrumbs ?? [];
   const folders = data?.pages.flatMap((page) => page.folders) ?? [];
@@ -38,6 +39,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
     <Dialog
       open
       onClose={onClose}
+      initialFocus={toFirst}
       title={files.moveTitle(chosen.count, toReach(chosen))}
       footer={
         <>
