@@ -75,8 +75,8 @@ export const longTests = [
 ];
 
 /**
- * What takes minutes and has not found anything for long, with the embedded database and store: left out of `.ci/run`, where those of
- * the service run on PostgreSQL, and run before a release.
+ * Of those, what takes minutes and has not found anything for long: `.ci/run` runs those of the service on PostgreSQL only, and all of them
+ * before a release.
  */
 export const beforeRelease = [
   'e2e/clients/clients.test.ts',
@@ -85,6 +85,14 @@ export const beforeRelease = [
   'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
+];
+
+/** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */
+export const againInCi = [
+  'e2e/auto-record.test.ts',
+  'packages/server/test/hostile-requests.test.ts',
+  'packages/server/test/library-model.test.ts',
+  'packages/store/src/operations/multipart-model.test.ts',
 ];
 
 /**
