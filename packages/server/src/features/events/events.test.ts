@@ -302,6 +302,11 @@ describe('reading', () => {
       expect((await after(undefined, as)).events).toMatchObject([{ type: 'folder.created', data: folder }]);
       expect((await read('&types=member.added', as)).body.events).toEqual([]);
     }
+    const { headers } = await read('&types=member.added,folder.created', { key: key.key });
+    expect(headers.get('cadiz-warning')).toBe(
+      'Left out, since events about access are for signed-in owners: member.added.',
+    );
+    expect((await read('&types=folder.created', { key: key.key })).headers.get('cadiz-warning')).toBeNull();
   });
 
   test('not for strangers, keys without the scope, and keys of a folder', async () => {

@@ -1,4 +1,4 @@
-import { EventsQuery } from '@cadiz/contract';
+import { accessTypes, EventsQuery } from '@cadiz/contract';
 import { requireScope } from '../../access/open-project.ts';
 import { readEventPage } from '../../features/events/read-event-page.ts';
 import { streamEvents } from '../../features/events/stream-events.ts';
@@ -7,6 +7,7 @@ import { type Handler, Whole } from '../exchange.ts';
 import { readQuery } from '../input.ts';
 import { toLoggedRequest } from '../logged-request.ts';
 import { streamBytes } from '../stream-bytes.ts';
+import { addWarning } from '../unknown-names.ts';
 import { whileConnected } from '../while-connected.ts';
 
 const eventStream = 'text/event-stream';
@@ -17,6 +18,10 @@ export const readEvents: Handler = async (deps, exchange) => {
   // A browser repeats the URL of its stream, and says in this header how far it came.
   const query = { ...asked, after: exchange.header('last-event-id') || asked.after };
   requireScope(caller, 'files:read');
+  const hidden = asked.types?.filter((type) => accessTypes.includes(type)) ?? [];
+  if (caller.kind === 'apiKey' && hidden.length > 0) {
+    addWarning(exchange, `Left out, since events about access are for signed-in owners: ${hidden.join(', ')}.`);
+  }
   const isStream = exchange.header('accept')?.toLowerCase().includes(eventStream) === true && exchange.method === 'GET';
   exchange.extraHeaders.push('Vary', 'Accept');
   return whileConnected(exchange, async (gone) => {
