@@ -75,16 +75,26 @@ export const longTests = [
 ];
 
 /**
- * Of those, what takes minutes and has not found anything for long: `.ci/run` runs those of the service on PostgreSQL only, and all of them
- * before a release.
+ * Of those, what `.ci/run` leaves to releases on the embedded database and store: what takes minutes and has not found anything for long, or runs on
+ * PostgreSQL there anyway.
  */
 export const beforeRelease = [
   'e2e/clients/clients.test.ts',
+  'e2e/orphans.test.ts',
+  'e2e/rolling-restart.test.ts',
+  'e2e/tickets-killed.test.ts',
+  'packages/server/src/admin/versions.test.ts',
+  'packages/server/src/db/upgrades.test.ts',
+  'packages/server/src/doctor/doctor.test.ts',
+  'packages/server/src/features/downloads/archives.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
+  'packages/server/src/features/files/list-files-order.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
+  'packages/server/src/features/janitor/reconcile-project.test.ts',
+  'packages/server/src/work/work-killed.test.ts',
 ];
 
 /** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */

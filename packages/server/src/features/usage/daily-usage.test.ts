@@ -313,7 +313,7 @@ describe.each(testableKinds)('the usage of each day (%s)', (kind) => {
       // Midnight comes while all of them are at work. The clock must not jump then: the store would refuse signatures.
       const now = service.deps.now();
       const midnight = now - (now % dayMilliseconds) + dayMilliseconds;
-      service.advance(midnight - now - 200);
+      service.advance(midnight - now - 1000);
       let working = 6;
       const closing = [1, 2].map(async () => {
         while (working > 0) {
