@@ -2,8 +2,8 @@
 /// <reference lib="dom" />
 // The console in Chromium: from sign-in to the first rows, from folder to folder, a folder of 100,000 files that is scrolled,
 // and a thousand files that are dropped. Targets on a warm cache: rows 1 s after sign-in, the next folder after 100 ms (p95),
-// 50 frames per second, and no frame over 50 ms. Each is printed beside the same without the console: the requests alone,
-// and an empty page that scrolls.
+// 50 frames per second, and frames of at most 50 ms. Each is printed beside the same without the console: the requests alone,
+// an empty page that scrolls, and a page of as many plain rows without React, each with the texts of a row and nothing else.
 
 import { framesDuring, openBrowser } from './harness/browser.mjs';
 import { bench } from './harness/cleanup.mjs';
@@ -20,6 +20,32 @@ const filesEach = 100;
 const dropped = quick ? 200 : 1000;
 const signIns = quick ? 3 : 10;
 const account = { name: 'Bench', email: 'bench@example.com', password: 'correct horse battery staple' };
+/** How long somebody who clicks holds the button, in milliseconds: less than most do. */
+const pressed = 60;
+/** The least that a list of that many files could be: rows of text that come and go with the place that is scrolled to. */
+const plainRows = `<div id="s" style="height:800px;overflow:auto;font:13px sans-serif"><div style="height:3600000px;position:relative"></div></div>
+<script>
+  const list = document.getElementById('s');
+  const rows = new Map();
+  const draw = () => {
+    const first = Math.max(0, Math.floor(list.scrollTop / 36) - 12);
+    for (const [at, row] of rows) if (at < first || at >= first + 46) { row.remove(); rows.delete(at); }
+    for (let at = first; at < first + 46; at++) {
+      if (rows.has(at)) continue;
+      const row = document.createElement('div');
+      row.style.cssText = 'position:absolute;inset:0 0 auto 0;height:36px;display:grid;grid-template-columns:1fr 96px 192px 132px;top:' + at * 36 + 'px';
+      for (const text of ['Ferien am Meer ' + at + '.jpg', '100 KB', 'application/pdf', '26 Nov, 02:41']) {
+        const cell = document.createElement('span');
+        cell.textContent = text;
+        row.append(cell);
+      }
+      list.firstElementChild.append(row);
+      rows.set(at, row);
+    }
+  };
+  list.addEventListener('scroll', draw);
+  draw();
+</script>`;
 
 await bench(async () => {
   describeMachine();
@@ -63,7 +89,9 @@ async function fill(database) {
   await insertFiles(
     database,
     made.map((/** @type {{ id: string, name: string }} */ { id, name }) => {
-      const place = { projectId, folderId: id, first, count: name === 'many' ? manyFiles : filesEach };
+      // No images: there are no objects, and each picture in small would be a request that fails.
+      const count = name === 'many' ? manyFiles : filesEach;
+      const place = { projectId, folderId: id, first, count, mimeType: 'application/pdf' };
       first += place.count;
       return place;
     }),
@@ -91,58 +119,77 @@ async function measureSignIn(page, site, projectId) {
 
 /** @param {Page} page @param {string} site @param {string} projectId @param {string} cookie */
 async function measureFolders(page, site, projectId, cookie) {
-  /** @type {number[]} */
-  const times = [];
-  /** @type {number[]} */
-  const alone = [];
-  const root = `/projects/${projectId}/files`;
-  const list = await fetch(`${site}/api/storage/list?projectId=${projectId}&folderId=root&limit=200`, {
-    headers: { cookie },
-  });
-  const listing = /** @type {{ folders: { id: string, name: string }[] }} */ (await list.json());
+  const root = `${site}/projects/${projectId}/files`;
+  const list = `${site}/api/storage/list?projectId=${projectId}&limit=200&folderId=`;
+  const answer = await fetch(`${list}root`, { headers: { cookie } });
+  const listing = /** @type {{ folders: { id: string, name: string }[] }} */ (await answer.json());
   const targets = listing.folders.filter(({ name }) => name !== 'many');
+  /** @type {Record<'mouse' | 'keyboard' | 'alone', number[]>} */
+  const times = { mouse: [], keyboard: [], alone: [] };
   for (let round = 0; round < 3; round += 1) {
     for (const { id, name } of targets) {
-      await page.goto(site + root);
-      await page.getByRole('link', { name, exact: true }).waitFor();
-      // Measured in the page itself: from the click to the frame in which the first file is there.
-      const took = await page.evaluate(
-        ([folder = '', file = '']) =>
-          new Promise((/** @type {(ms: number) => void} */ resolve) => {
-            const link = [...document.querySelectorAll('[role="row"] a')].find(
-              ({ textContent }) => textContent === folder,
-            );
-            const started = performance.now();
-            /** @type {HTMLElement} */ (link).click();
-            const look = () => {
-              const there = [...document.querySelectorAll('[role="row"]')].some((row) =>
-                row.textContent?.includes(file),
-              );
-              if (there) resolve(performance.now() - started);
-              else requestAnimationFrame(look);
-            };
-            look();
-          }),
-        [name, 'Ferien am Meer'],
-      );
+      await page.goto(root);
+      const link = page.getByRole('link', { name, exact: true });
+      await link.hover();
+      await watchOpening(page);
+      await page.mouse.down();
+      await page.waitForTimeout(pressed);
+      await page.mouse.up();
+      const mouse = await tookToOpen(page);
+
+      await page.goto(root);
+      await page.getByRole('row').filter({ has: link }).focus();
+      await watchOpening(page);
+      await page.keyboard.press('Enter');
+      const keyboard = await tookToOpen(page);
+
       const started = performance.now();
-      await (
-        await fetch(`${site}/api/storage/list?projectId=${projectId}&folderId=${id}&limit=200`, { headers: { cookie } })
-      ).text();
-      if (round > 0) {
-        times.push(took);
-        alone.push(performance.now() - started);
-      }
+      await (await fetch(list + id, { headers: { cookie } })).text();
+      const alone = performance.now() - started;
+      // The first round fills the caches.
+      if (round === 0) continue;
+      times.mouse.push(mouse);
+      times.keyboard.push(keyboard);
+      times.alone.push(alone);
     }
   }
-  say('from folder to folder', times, 100);
-  say('  its request alone', alone);
+  say(`from folder to folder, by a click of ${pressed} ms, from its end on`, times.mouse, 100);
+  say('  by the keyboard', times.keyboard, 100);
+  say('  its request alone', times.alone);
+}
+
+/** Measures in the page itself: from the click or key on to the frame in which the first file is there. @param {Page} page */
+async function watchOpening(page) {
+  await page.evaluate((file) => {
+    const watch = () => {
+      const started = performance.now();
+      const took = new Promise((/** @type {(ms: number) => void} */ resolve) => {
+        const look = () => {
+          const rows = [...document.querySelectorAll('[role="row"]')];
+          if (rows.some((row) => row.textContent?.includes(file))) resolve(performance.now() - started);
+          else requestAnimationFrame(look);
+        };
+        look();
+      });
+      Object.assign(globalThis, { benchTook: took });
+    };
+    for (const event of ['click', 'keydown']) document.addEventListener(event, watch, { capture: true, once: true });
+  }, 'Ferien am Meer');
+}
+
+/** @param {Page} page @returns {Promise<number>} in milliseconds */
+function tookToOpen(page) {
+  return page.evaluate(
+    () => /** @type {{ benchTook: Promise<number> }} */ (/** @type {unknown} */ (globalThis)).benchTook,
+  );
 }
 
 /** @param {Page} page @param {string} site @param {string} projectId */
 async function measureScrolling(page, site, projectId) {
   await page.setContent('<div id="s" style="height:800px;overflow:auto"><div style="height:4000000px"></div></div>');
   const empty = await framesDuring(page, () => scroll(page, '#s'));
+  await page.setContent(plainRows);
+  const byHand = await framesDuring(page, () => scroll(page, '#s'));
   await page.goto(`${site}/projects/${projectId}/files`);
   await page.getByRole('link', { name: 'many', exact: true }).click();
   await page
@@ -151,9 +198,9 @@ async function measureScrolling(page, site, projectId) {
     .waitFor();
   const frames = await framesDuring(page, () => scroll(page, '[role="grid"]'));
   const perSecond = (/** @type {number[]} */ of) => (1000 * of.length) / of.reduce((sum, one) => sum + one, 0);
-  const [own, plain] = [perSecond(frames), perSecond(empty)];
+  const [own, plain, rows] = [frames, empty, byHand].map(perSecond);
   console.log(
-    `  scrolling ${manyFiles} files: ${own.toFixed(0)} frames/s, ${(own / plain).toFixed(2)} of an empty page (${plain.toFixed(0)}); longest ${Math.max(...frames).toFixed(0)} ms; target 50`,
+    `  scrolling ${manyFiles} files: ${own?.toFixed(0)} frames/s; an empty page ${plain?.toFixed(0)}, plain rows ${rows?.toFixed(0)}; longest ${Math.max(...frames).toFixed(0)} ms; target 50`,
   );
 }
 
@@ -197,7 +244,7 @@ async function measureDrop(page, site, projectId) {
   const sorted = [...frames].sort((a, b) => a - b);
   const over = frames.filter((one) => one > 50).length;
   console.log(
-    `  ${dropped} files dropped: frames p95 ${at(sorted, 0.95).toFixed(0)} ms, longest ${at(sorted, 1).toFixed(0)} ms, ${over} of ${frames.length} over 50 ms; target 0`,
+    `  ${dropped} files dropped: frames p95 ${at(sorted, 0.95).toFixed(0)} ms, longest ${at(sorted, 1).toFixed(0)} ms, ${over} of ${frames.length} over 50 ms; target 50 ms`,
   );
 }
 

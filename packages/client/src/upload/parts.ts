@@ -106,12 +106,15 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun, slots: Sl
   const signed: Promise<readonly Address[]>[] = [];
 
   async function sendPart(part: number, index: number): Promise<void> {
-    const onProgress = (bytes: number) => {
-      sent[part] = bytes;
-      report();
+    const sending = {
+      pace,
+      source: { slice: () => source.slice(endOf(part - 1), endOf(part)) },
+      report(bytes: number) {
+        sent[part] = bytes;
+        report();
+      },
     };
-    const body = source.slice(endOf(part - 1), endOf(part));
-    await sendBytes(uploading, { ...pace, body, onProgress }, async (isAgain) => {
+    await sendBytes(uploading, sending, async (isAgain) => {
       if (isAgain) return (await sign([part]))[0];
       const at = index % signedAtOnce;
       const start = index - at;

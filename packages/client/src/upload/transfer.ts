@@ -1,9 +1,10 @@
 import { put } from '#platform';
 import { CadizError, readRetryAfter, unreadable } from '../error.ts';
-import type { Chunk, PutRequest, ResumeStore } from '../platform/platform.ts';
+import type { PutRequest, ResumeStore } from '../platform/platform.ts';
 import type { Sender } from '../request.ts';
 import { type Pace, retrying, toCadizError } from '../retry.ts';
 import type { Slots } from './slots.ts';
+import type { Source } from './source.ts';
 import { orThrow } from './together.ts';
 
 /** What all uploads of a client share. */
@@ -28,9 +29,12 @@ export function toAddress<S extends { presignedUrl: string }>(signed: S): S & Ad
   return { ...signed, expiresAt: Date.now() + Number(seconds) * 1000 - marginMilliseconds };
 }
 
-interface Sending extends Pace {
-  body: Chunk;
-  onProgress: (sent: number) => void;
+/** What sending needs of an upload, or of a part of one. */
+interface Sending {
+  pace: Pace;
+  /** Sliced when it is sent, each time: browsers take a while for it, which adds up for a hundred. */
+  source: Pick<Source, 'slice'>;
+  report: (sent: number) => void;
 }
 
 /**
@@ -42,7 +46,7 @@ interface Sending extends Pace {
  */
 export async function sendBytes<A extends Address>(
   { slots, retries }: Uploading,
-  { body, onProgress, ...pace }: Sending,
+  { source, report: onProgress, pace }: Sending,
   sign: (isAgain: boolean) => Promise<A | undefined>,
 ): Promise<A> {
   for (let isAgain = false; ; isAgain = true) {
@@ -50,8 +54,9 @@ export async function sendBytes<A extends Address>(
     const { presignedUrl: url, expiresAt } = address;
     try {
       if (!isAgain && Date.now() > expiresAt) continue;
-      await retrying({ ...pace, retries }, (signal) => slots.run(() => putChunk({ url, body, onProgress, signal })));
-      onProgress(body.size);
+      await retrying({ ...pace, retries }, (signal) =>
+        slots.run(() => putChunk({ url, body: source.slice(), onProgress, signal })),
+      );
       return address;
     } catch (error) {
       // Expired, by the store's clock.
@@ -69,7 +74,7 @@ async function putChunk(request: PutRequest): Promise<void> {
     if (!signal.aborted && body instanceof Blob) await body.slice(0, 1).arrayBuffer().catch(unreadable);
     throw error;
   });
-  if (status < 300) return;
+  if (status < 300) return onProgress(body.size);
   // What the store says, which is a little XML, without its tags.
   const words = text.replace(/<[^>]*>/g, ' ').slice(0, 300);
   throw new CadizError('upload_refused', `The object store answered ${status}: ${words}`, {

@@ -42,10 +42,8 @@ export async function uploadWhole(
   const places = await presign(uploading, jobs);
   await Promise.all(
     jobs.map(async (job, index) => {
-      const { source, pace, report } = job;
       try {
-        const sending = { ...pace, body: source.slice(), onProgress: report };
-        const { storeKey } = await sendBytes(uploading, sending, async (isAgain) =>
+        const { storeKey } = await sendBytes(uploading, job, async (isAgain) =>
           orThrow(isAgain ? (await presign(uploading, [job]))[0] : places[index]),
         );
         job.storeKey = storeKey;

@@ -43,11 +43,19 @@ export function Meter({ share, label, valueText, isLimit = false }: MeterProps) 
   );
 }
 
+interface MomentProps {
+  at: string | null;
+  /** What stands where there is none. */
+  none?: string;
+  className?: string;
+  role?: string;
+}
+
 /** A moment as people say it; the exact one is its title. */
-export function Moment({ at, none }: { at: string | null; none?: string }) {
+export function Moment({ at, none, className = '', role }: MomentProps) {
   if (at === null) return <span className="quiet">{none ?? formatAgo(null)}</span>;
   return (
-    <time className="num" dateTime={at} title={formatExactly(at)}>
+    <time className={`num ${className}`} role={role} dateTime={at} title={formatExactly(at)}>
       {formatAgo(at)}
     </time>
   );

@@ -1,21 +1,21 @@
 import { MenuPopup } from '../../components/menu-popup.tsx';
 import { toActions } from './actions.ts';
 import { elementIdOf } from './entry-parts.tsx';
-import type { ListCommands } from './list-commands.ts';
+import type { ListCommands, MenuPoint } from './list-commands.ts';
 import type { Entry } from './use-listing.ts';
 
 interface ContextMenuProps {
   entry: Entry;
-  point: { x: number; y: number };
+  point: MenuPoint;
   canChange: boolean;
   commands: ListCommands;
 }
 
 /** The menu of an entry at a point of the window. The focus goes back to the entry. */
-export function ContextMenu({ entry, point: { x, y }, canChange, commands }: ContextMenuProps) {
+export function ContextMenu({ entry, point: { x, y, align }, canChange, commands }: ContextMenuProps) {
   return (
     <MenuPopup
-      align="start"
+      align={align}
       trigger={
         <button
           type="button"

@@ -1,21 +1,18 @@
-import { Link } from '@tanstack/react-router';
-import { Ellipsis } from 'lucide-react';
 import type { MouseEvent } from 'react';
-import { IconButton } from '../../components/button.tsx';
-import { Menu } from '../../components/menu.tsx';
 import { text } from '../../text/text.ts';
-import { toActions } from './actions.ts';
 import { toDragSource, useDropTarget } from './drag.ts';
 import { FileName } from './file-name.tsx';
 import type { ListCommands } from './list-commands.ts';
 import { NameField } from './name-field.tsx';
-import { type Entry, toPlace } from './use-listing.ts';
+import type { Entry } from './use-listing.ts';
 
 /** What rows and tiles have in common. */
 
 export interface EntryProps {
   projectId: string;
   entry: Entry;
+  /** The address that it is opened at. */
+  href: string;
   /** Where it stands in the whole listing, from 0 on, as far as that is known. */
   row: number | undefined;
   isSelected: boolean;
@@ -24,6 +21,10 @@ export interface EntryProps {
   isRenamed: boolean;
   /** Whether the folder that it is in is shown: not where everything shown is in one. */
   hasPath: boolean;
+  /** Whether there is room for its name only, with a line below it. */
+  isPhone: boolean;
+  /** How far below the first row it stands, in pixels; undefined where the styles say it. */
+  top?: number;
   canChange: boolean;
   commands: ListCommands;
 }
@@ -54,7 +55,7 @@ export function useEntryElement({
     },
     onContextMenu(event: MouseEvent) {
       event.preventDefault();
-      commands.showMenu(entry, { x: event.clientX, y: event.clientY });
+      commands.showMenu(entry, { x: event.clientX, y: event.clientY, align: 'start' });
     },
     ...(canChange && !isRenamed && toDragSource(() => commands.chosenWith(entry))),
     ...drop,
@@ -75,46 +76,54 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
   );
 }
 
-/** The name, a link to the entry; or the field for another name. */
-export function EntryName({ projectId, entry, isRenamed, commands }: EntryProps) {
+/**
+ * The name, a link to the entry; or the field for another name. It is a plain link: hundreds of them come and go in a
+ * second while one scrolls, and those of the router each work out their address anew.
+ */
+export function EntryName({ projectId, entry, href, isRenamed, commands }: EntryProps) {
   if (isRenamed)
     return <NameField projectId={projectId} entry={entry} onDone={(step) => commands.renamed(entry, step)} />;
   return (
-    <Link
-      {...toPlace(projectId, entry)}
+    <a
+      href={href}
       className="open"
       aria-label={entry.name}
       tabIndex={-1}
       // The row is dragged, not its address.
       draggable={false}
+      onPointerDown={() => commands.press(entry)}
       onClick={(event) => {
-        // With Shift, a range is chosen; anything else is for the link alone.
-        if (event.shiftKey) event.preventDefault();
-        else event.stopPropagation();
+        // With Shift, a range is chosen; anything else is for the link alone, which browsers open elsewhere with other keys.
+        if (event.shiftKey) return event.preventDefault();
+        event.stopPropagation();
+        if (event.ctrlKey || event.metaKey || event.altKey) return;
+        event.preventDefault();
+        commands.open(entry);
       }}
     >
       <FileName name={entry.name} />
-    </Link>
+    </a>
   );
 }
 
-export function EntryMenu({ entry, canChange, commands }: EntryProps) {
+/** The button for the menu of an entry, of which there is one for all. */
+export function EntryMenu({ entry, commands }: EntryProps) {
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: a click on the menu is not a click on the row
-    // biome-ignore lint/a11y/useKeyWithClickEvents: nor are its keys
-    <span onClick={(event) => event.stopPropagation()}>
-      <Menu
-        trigger={
-          <IconButton
-            icon={Ellipsis}
-            label={text.common.more}
-            tabIndex={-1}
-            aria-label={text.files.actionsOf(entry.name)}
-          />
-        }
-        actions={toActions(entry, commands, canChange)}
-      />
-    </span>
+    <button
+      type="button"
+      className="btn icon ghost m dots"
+      title={text.common.more}
+      tabIndex={-1}
+      aria-label={text.files.actionsOf(entry.name)}
+      aria-haspopup="menu"
+      onPointerEnter={commands.loadMenu}
+      onFocus={commands.loadMenu}
+      onClick={(event) => {
+        event.stopPropagation();
+        const { right, bottom } = event.currentTarget.getBoundingClientRect();
+        commands.showMenu(entry, { x: right, y: bottom, align: 'end' });
+      }}
+    />
   );
 }
 

@@ -1,25 +1,26 @@
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouter } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
 import { text } from '../../text/text.ts';
 import { type Chosen, toChosen } from './chosen.ts';
-import { elementIdOf } from './entry-parts.tsx';
+import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { toLines } from './lines.ts';
-import type { ListCommands } from './list-commands.ts';
+import type { ListCommands, MenuPoint } from './list-commands.ts';
 import { download } from './load-commands.ts';
 import { Row } from './row.tsx';
 import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import { type Entry, type Loaded, type Side, toPlace } from './use-listing.ts';
+import { type Entry, type Loaded, readAhead, type Side, toLook, toPlace } from './use-listing.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
 /** How many entries from what has not been loaded more are read. */
 const near = 60;
 
-const ContextMenu = lazy(async () => ({ default: (await import('./context-menu.tsx')).ContextMenu }));
+const loadMenu = () => import('./context-menu.tsx');
+const ContextMenu = lazy(async () => ({ default: (await loadMenu()).ContextMenu }));
 
 export type Sort = 'name' | 'createdAt' | 'fileSize';
 
@@ -46,10 +47,10 @@ export function FileList(props: FileListProps) {
   const found = entries.findIndex(({ id }) => id === currentId);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [renamed, setRenamed] = useState<string>();
-  const [menu, setMenu] = useState<{ entry: Entry; point: { x: number; y: number } }>();
+  const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint }>();
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
-  const { columns, height, headHeight } = useGridSizes(scroller, isGrid);
+  const { columns, height, headHeight, isPhone } = useGridSizes(scroller, isGrid);
   const lines = useMemo(() => toLines({ entries, gapAt: props.gapAt }, columns), [entries, props.gapAt, columns]);
   const virtual = useVirtualizer({
     count: lines.count,
@@ -66,7 +67,7 @@ export function FileList(props: FileListProps) {
     },
   });
   useEffect(() => virtual.measure(), [virtual, height]);
-  useSteadyRows(scroller, entries, lines, height);
+  useSteadyRows(scroller, entries, lines, height, virtual.scrollOffset ?? 0);
   const drawn = virtual.getVirtualItems();
   const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
   const [firstSeen] = lines.range(startIndex);
@@ -77,6 +78,7 @@ export function FileList(props: FileListProps) {
     if (afterSeen > gapAt && firstSeen < gapAt + near) onMore('end');
   });
 
+  const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
   const open = (entry: Entry) => void navigate(toPlace(projectId, entry));
   /** What commands look at: they are made once, so that a change does not draw every row again. */
@@ -87,6 +89,10 @@ export function FileList(props: FileListProps) {
       requestAnimationFrame(() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true }));
     const commands: ListCommands = {
       open: (entry) => now.current.open(entry),
+      press({ kind, id }) {
+        const { projectId, search } = now.current;
+        if (kind === 'folder') readAhead({ projectId, folderId: id, search: toLook(search) });
+      },
       choose(entry, how) {
         const { selection, entries, current } = now.current;
         selection[how](entry.id, entries[current]?.id);
@@ -107,6 +113,7 @@ export function FileList(props: FileListProps) {
         setRenamed(next?.id);
         if (!next) showRow(entry);
       },
+      loadMenu: () => void loadMenu(),
       showMenu: (entry, point) => setMenu({ entry, point }),
     };
     return commands;
@@ -183,28 +190,21 @@ export function FileList(props: FileListProps) {
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);
   }
 
-  const Part = isGrid ? Tile : Row;
   /** Where an entry stands among all; nobody knows beyond what has not been loaded or counted. */
   const toRow = (index: number) => (index < gapAt ? index : total ? total - entries.length + index : undefined);
-  const toParts = (line: number) => {
-    const [from, to] = lines.range(line);
-    return entries
-      .slice(from, to)
-      .map((entry, offset) => (
-        <Part
-          key={entry.id}
-          projectId={projectId}
-          entry={entry}
-          row={toRow(from + offset)}
-          isSelected={selection.has(entry.id)}
-          isCurrent={from + offset === current}
-          isRenamed={entry.id === renamed}
-          hasPath={hasPath}
-          canChange={canChange}
-          commands={commands}
-        />
-      ));
-  };
+  const toProps = (entry: Entry, index: number): EntryProps => ({
+    projectId,
+    entry,
+    href: hrefOf(entry),
+    row: toRow(index),
+    isSelected: selection.has(entry.id),
+    isCurrent: index === current,
+    isRenamed: entry.id === renamed,
+    hasPath,
+    isPhone,
+    canChange,
+    commands,
+  });
   return (
     <>
       <div
@@ -218,27 +218,30 @@ export function FileList(props: FileListProps) {
       >
         {!isGrid && <Head {...props} hasPath={hasPath} />}
         <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>
-          {drawn.map(({ index, start }) => {
-            const [from] = lines.range(index);
-            const transform = `translateY(${start - headHeight}px)`;
+          {drawn.flatMap(({ index, start }) => {
+            const [from, to] = lines.range(index);
+            const top = start - headHeight;
             if (index === lines.gap)
               return (
-                <div key="gap" role="row" className="row-at" style={{ transform }}>
+                <div key="gap" role="row" className="row-at" style={{ top }}>
                   <span className="gap-line quiet num" role="gridcell" style={{ height }}>
                     {text.files.between(total ? total - entries.length : undefined)}
                   </span>
                 </div>
               );
+            const shown = entries.slice(from, to);
+            if (!isGrid) return shown.map((entry) => <Row key={entry.id} {...toProps(entry, from)} top={top} />);
             return (
               <div
-                key={entries[from]?.id ?? index}
-                {...(isGrid
-                  ? { role: 'row', 'aria-rowindex': from < gapAt ? index + 1 : undefined }
-                  : { role: 'presentation' })}
-                className={`row-at ${isGrid ? 'tiles' : ''}`}
-                style={{ transform, ...(isGrid && { gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }) }}
+                key={shown[0]?.id ?? index}
+                role="row"
+                aria-rowindex={from < gapAt ? index + 1 : undefined}
+                className="row-at tiles"
+                style={{ top, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}
               >
-                {toParts(index)}
+                {shown.map((entry, offset) => (
+                  <Tile key={entry.id} {...toProps(entry, from + offset)} />
+                ))}
               </div>
             );
           })}
@@ -266,6 +269,20 @@ export function focusList(): void {
 }
 
 const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
+
+/** Stands for any entry in an address. */
+const anyId = '00000000-0000-0000-0000-000000000000';
+
+/** Tells the addresses of entries: the router works out one for all folders, and one for all files. */
+function useHrefs(projectId: string, search: FilesSearch): (entry: Entry) => string {
+  const router = useRouter();
+  return useMemo(() => {
+    const toHref = (kind: Entry['kind']) => router.buildLocation(toPlace(projectId, { kind, id: anyId })).href;
+    const hrefs = { folder: toHref('folder'), file: toHref('file') };
+    return ({ kind, id }) => hrefs[kind].replace(anyId, id);
+    // The addresses of files keep what is searched for, and how it is looked at.
+  }, [router, projectId, search]);
+}
 
 /** Moves the focus on when the entry that had it is gone, so that the keys go on. */
 function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {

@@ -1,10 +1,19 @@
 import type { Chosen } from './chosen.ts';
 import type { Entry } from './use-listing.ts';
 
+/** A point of the window, and which side of a menu stands at it. */
+export interface MenuPoint {
+  x: number;
+  y: number;
+  align: 'start' | 'end';
+}
+
 /** What rows and tiles ask of their list. It stays the same object, so that they are not drawn again without need. */
 export interface ListCommands {
   /** Opens a folder, or the preview of a file. */
   open(entry: Entry): void;
+  /** Called when the button goes down on an entry: until it is up again, a folder may have been read. */
+  press(entry: Entry): void;
   choose(entry: Entry, how: 'only' | 'toggle' | 'extend'): void;
   /** The arrow keys go on from this entry. */
   goTo(entry: Entry): void;
@@ -17,6 +26,8 @@ export interface ListCommands {
   rename(entry: Entry): void;
   /** The field is done with; with a step, the name of the next or previous entry is edited. */
   renamed(entry: Entry, step?: 1 | -1): void;
+  /** Loads what is needed for menus, which somebody is about to open. */
+  loadMenu(): void;
   /** Opens the menu of an entry at a point of the window. */
-  showMenu(entry: Entry, point: { x: number; y: number }): void;
+  showMenu(entry: Entry, point: MenuPoint): void;
 }

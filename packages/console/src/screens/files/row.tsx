@@ -10,19 +10,29 @@ import { type Entry, toLook } from './use-listing.ts';
 
 /** One file or folder of the list. */
 export const Row = memo(function Row(props: EntryProps) {
-  const { projectId, entry, row, hasPath } = props;
+  const { projectId, entry, row, top, isRenamed, hasPath, isPhone } = props;
   const element = useEntryElement(props);
   return (
-    <div className="row" role="row" aria-rowindex={row === undefined ? undefined : row + 2} {...element}>
+    <div
+      className={isRenamed ? 'row renamed' : 'row'}
+      role="row"
+      aria-rowindex={row === undefined ? undefined : row + 2}
+      style={{ top }}
+      {...element}
+    >
       <span className="cell-check" role="gridcell">
         <EntryCheck {...props} className="" />
       </span>
       <span className="cell-name" role="gridcell">
         <Thumbnail entry={entry} />
-        <span className="name-cell">
+        {isPhone ? (
+          <span className="name-cell">
+            <EntryName {...props} />
+            <span className="meta num">{toMeta(entry)}</span>
+          </span>
+        ) : (
           <EntryName {...props} />
-          <span className="meta only-phone num">{toMeta(entry)}</span>
-        </span>
+        )}
         <Mismatch entry={entry} />
       </span>
       {hasPath && (
@@ -36,9 +46,7 @@ export const Row = memo(function Row(props: EntryProps) {
       <span className={`cell-type clip quiet ${entry.kind === 'folder' ? '' : 'mono'}`} role="gridcell">
         {toType(entry)}
       </span>
-      <span className="cell-num" role="gridcell">
-        <Moment at={entry.item.createdAt} />
-      </span>
+      <Moment at={entry.item.createdAt} className="cell-num" role="gridcell" />
       <span className="row-acts" role="gridcell">
         <EntryMenu {...props} />
       </span>

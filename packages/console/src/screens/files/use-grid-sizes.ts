@@ -15,7 +15,7 @@ function readSizes(element: HTMLElement | null) {
   };
 }
 
-/** How many entries stand beside each other, and how high a line of them is, in pixels. */
+/** How many entries stand beside each other, how high a line of them is, in pixels, and whether there is room for names only. */
 export function useGridSizes(scroller: RefObject<HTMLElement | null>, isGrid: boolean) {
   const [{ width, rowHeight, isPhone }, setSizes] = useState(() => readSizes(null));
   useLayoutEffect(() => {
@@ -26,9 +26,9 @@ export function useGridSizes(scroller: RefObject<HTMLElement | null>, isGrid: bo
     setSizes(readSizes(element));
     return () => observer.disconnect();
   }, [scroller]);
-  if (!isGrid) return { columns: 1, height: rowHeight, headHeight: isPhone ? 0 : headHeight };
+  if (!isGrid) return { columns: 1, height: rowHeight, headHeight: isPhone ? 0 : headHeight, isPhone };
   const inner = Math.max(tile.width, width - 2 * tile.margin);
   const columns = Math.max(2, Math.floor((inner + tile.gap) / (tile.width + tile.gap)));
   const each = (inner - (columns - 1) * tile.gap) / columns;
-  return { columns, height: Math.round(each * 0.75) + tile.below, headHeight: 0 };
+  return { columns, height: Math.round(each * 0.75) + tile.below, headHeight: 0, isPhone };
 }

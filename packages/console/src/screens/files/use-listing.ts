@@ -3,6 +3,7 @@ import { type InfiniteData, infiniteQueryOptions, keepPreviousData, useInfiniteQ
 import { linkOptions } from '@tanstack/react-router';
 import { useMemo } from 'react';
 import { clientOf } from '../../api.ts';
+import { queryClient } from '../../queries.ts';
 import type { FilesSearch } from './search.ts';
 
 /** A folder or a file of a listing. */
@@ -32,7 +33,7 @@ export const toFolder = (projectId: string, id: string | null) =>
     : linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook });
 
 /** The address of a folder, or of the preview of a file. */
-export const toPlace = (projectId: string, { kind, id }: Entry) =>
+export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'id'>) =>
   kind === 'folder'
     ? toFolder(projectId, id)
     : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }) });
@@ -83,6 +84,9 @@ export function useListing(place: Place) {
     total: first?.total,
   };
 }
+
+/** Reads the beginning of a folder that is about to be opened. If that fails, whoever opens it is told. */
+export const readAhead = (place: Place) => void queryClient.prefetchInfiniteQuery(toQuery(place, 'start'));
 
 /** The pages of a listing. From the end they are those of the opposite order. */
 function toQuery({ projectId, folderId, search }: Place, side: Side) {
