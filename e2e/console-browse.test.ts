@@ -182,6 +182,27 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('reads a folder while it is being clicked, and not again then', async () => {
+    const { projectId, cadiz } = await createFilled('Ahead');
+    const [folder] = await cadiz.folders.ensure(['m']);
+    await fill(cadiz, numbered(3), folder?.id);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const asked: string[] = [];
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === '/api/storage/list' && searchParams.get('folderId') === folder?.id) asked.push(request.url());
+    });
+    await page.getByRole('link', { name: 'm', exact: true }).hover();
+    expect(asked).toEqual([]);
+    await page.mouse.down();
+    await expect.poll(() => asked.length).toBe(1);
+    await page.mouse.up();
+    await rowOf(page, 'file 2.txt').waitFor();
+    expect(asked).toHaveLength(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('opens folders and files in new tabs, as links do', async () => {
     const { projectId, cadiz } = await createFilled('Tabs');
     const [inside] = await cadiz.folders.ensure(['inside']);

@@ -168,6 +168,37 @@ describe.runIf(triesJourneys)('a folder of 100,000 files', () => {
     await page.context().close();
   });
 
+  test('draws what flies by in words only, and whole once it rests', async () => {
+    const page = await tested.openAsOwner(`/projects/${projectId}/files/${ids.many}`);
+    const rows = grid(page)
+      .getByRole('row')
+      .filter({ has: page.locator('.open') });
+    await rows.first().waitFor();
+    const lightest = await grid(page).evaluate(async (list) => {
+      const shares: number[] = [];
+      for (let step = 0; step < 20; step++) {
+        list.scrollTop += 300;
+        await new Promise((resolve) => requestAnimationFrame(resolve));
+        const all = [...list.querySelectorAll('.row')];
+        shares.push(all.filter((row) => row.querySelector('input')).length / all.length);
+      }
+      return Math.min(...shares);
+    });
+    expect(lightest).toBeLessThan(0.5);
+    // All of them: a box, a picture of the kind, and a menu that opens.
+    for (const part of ['input', '.thumb > *', 'button'])
+      await expect.poll(async () => (await rows.count()) - (await rows.locator(part).count())).toBe(0);
+    const some = rows.nth(await rows.count().then((count) => count >> 1));
+    const name = await some.getByRole('link').getAttribute('aria-label');
+    await some.hover();
+    await some.getByRole('button', { name: `Actions of ${name}` }).click();
+    await page.getByRole('menuitem', { name: 'Rename' }).click();
+    expect(await page.getByLabel('New name').inputValue()).toBe(name);
+    await page.keyboard.press('Escape');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('shows the last one, and those before it beyond what has been read', async () => {
     const names = toNames(1, many);
     const page = await tested.openAsOwner(`/projects/${projectId}/files/${ids.many}`);

@@ -38,8 +38,8 @@ export async function insertFiles({ dataDir, url }, places) {
         await db.pool.query(insertSql, [projectId, from, Math.min(end, from + atOnce - 1), folderId, words, mimeType]);
       }
     }
-    // PostgreSQL eventually gathers statistics by itself; the embedded database never does, and must do without.
-    if (db.kind === 'postgres') await db.pool.query('vacuum (analyze) files');
+    // As autovacuum does on PostgreSQL within a minute, and the service itself in the embedded database.
+    await db.pool.query('vacuum (analyze) files');
     await db.pool.query('checkpoint');
   } finally {
     await db.close();

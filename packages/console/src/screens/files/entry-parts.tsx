@@ -23,8 +23,6 @@ export interface EntryProps {
   hasPath: boolean;
   /** Whether there is room for its name only, with a line below it. */
   isPhone: boolean;
-  /** How far below the first row it stands, in pixels; undefined where the styles say it. */
-  top?: number;
   canChange: boolean;
   commands: ListCommands;
 }

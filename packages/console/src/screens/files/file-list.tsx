@@ -1,10 +1,11 @@
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type KeyboardEvent, lazy, Suspense, useEffect, useMemo, useRef, useState } from 'react';
+import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import { text } from '../../text/text.ts';
 import { type Chosen, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
+import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
 import type { ListCommands, MenuPoint } from './list-commands.ts';
 import { download } from './load-commands.ts';
@@ -52,11 +53,15 @@ export function FileList(props: FileListProps) {
   const hasPath = search.scope === 'project';
   const { columns, height, headHeight, isPhone } = useGridSizes(scroller, isGrid);
   const lines = useMemo(() => toLines({ entries, gapAt: props.gapAt }, columns), [entries, props.gapAt, columns]);
+  const flight = useFlight(scroller, height);
+  // Those out of sight are drawn once those in sight are there.
+  const [isShown, setShown] = useState(false);
+  useEffect(() => startTransition(() => setShown(true)), []);
   const virtual = useVirtualizer({
     count: lines.count,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
-    overscan: isGrid ? 3 : 12,
+    overscan: isShown ? (isGrid ? 3 : 12) : 0,
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
     // The line with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
@@ -230,7 +235,8 @@ export function FileList(props: FileListProps) {
                 </div>
               );
             const shown = entries.slice(from, to);
-            if (!isGrid) return shown.map((entry) => <Row key={entry.id} {...toProps(entry, from)} top={top} />);
+            if (!isGrid)
+              return shown.map((entry) => <Row key={entry.id} {...toProps(entry, from)} flight={flight} top={top} />);
             return (
               <div
                 key={shown[0]?.id ?? index}

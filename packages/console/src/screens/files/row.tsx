@@ -4,14 +4,20 @@ import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
+import { type Flight, useWhole } from './flight.ts';
 import { KindIcon } from './kind-icon.tsx';
 import { Picture, toSmall } from './picture.tsx';
 import { type Entry, toLook } from './use-listing.ts';
 
-/** One file or folder of the list. */
-export const Row = memo(function Row(props: EntryProps) {
-  const { projectId, entry, row, top, isRenamed, hasPath, isPhone } = props;
+/**
+ * One file or folder of the list.
+ *
+ * @param props `top`: how far below the first row it stands, in pixels
+ */
+export const Row = memo(function Row({ flight, top, ...props }: EntryProps & { flight: Flight; top: number }) {
+  const { projectId, entry, row, isSelected, isRenamed, hasPath, isPhone } = props;
   const element = useEntryElement(props);
+  const isWhole = useWhole(flight) || isSelected;
   return (
     <div
       className={isRenamed ? 'row renamed' : 'row'}
@@ -21,10 +27,10 @@ export const Row = memo(function Row(props: EntryProps) {
       {...element}
     >
       <span className="cell-check" role="gridcell">
-        <EntryCheck {...props} className="" />
+        {isWhole && <EntryCheck {...props} className="" />}
       </span>
       <span className="cell-name" role="gridcell">
-        <Thumbnail entry={entry} />
+        {isWhole ? <Thumbnail entry={entry} /> : <span className="thumb" />}
         {isPhone ? (
           <span className="name-cell">
             <EntryName {...props} />
@@ -48,7 +54,7 @@ export const Row = memo(function Row(props: EntryProps) {
       </span>
       <Moment at={entry.item.createdAt} className="cell-num" role="gridcell" />
       <span className="row-acts" role="gridcell">
-        <EntryMenu {...props} />
+        {isWhole && <EntryMenu {...props} />}
       </span>
     </div>
   );
