@@ -178,7 +178,7 @@ export function toOpenApiDocument(server: string, version: string): Json {
         RequestId: { description: 'Identifies this request in the log.', schema: { type: 'string' } },
         CadizWarning: {
           description:
-            'Sentences for whoever writes the program: names in the request that the route does not know and ignores, or a key that was sent by a browser. Absent where there is nothing to say.',
+            'Sentences for whoever writes the program: names in the request that the route does not know and ignores, or that stand in the query more than once, or a key that was sent by a browser. Absent where there is nothing to say.',
           schema: { type: 'string', examples: ['Unknown, and ignored: files[].foo.'] },
         },
         RateLimit: {

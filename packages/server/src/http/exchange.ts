@@ -27,8 +27,7 @@ export interface Exchange {
   refreshCaller: (() => Promise<void>) | undefined;
   /** Additional headers of the answer, whether it succeeds or fails, as name, value, name, value … */
   readonly extraHeaders: string[];
-  /** The query, decoded; if a name is repeated, its first value counts. */
-  query(): Record<string, string>;
+  query(): Query;
   /** The other end of the connection, as the socket names it; undefined if it is not known. */
   remoteAddress(): string | undefined;
   /** @param name in lower case */
@@ -37,6 +36,14 @@ export interface Exchange {
   readBytes(maxBytes: number): Promise<Buffer>;
   /** Calls the listener when the client closes the connection or the answer has been sent. */
   onClose(listener: () => void): void;
+}
+
+/** What stands after the `?`, decoded. */
+export interface Query {
+  /** The first value of each name. */
+  values: Record<string, string>;
+  /** The names that have more. */
+  repeated: readonly string[];
 }
 
 /**

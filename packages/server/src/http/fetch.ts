@@ -1,4 +1,4 @@
-import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
+import type { Answer, Exchange, Query, WholeAnswer } from './exchange.ts';
 import { tooLarge } from './input.ts';
 
 /** Wraps a web-standard request, which does not carry the address of its sender. */
@@ -35,11 +35,18 @@ function toResponse({ status, headers, body }: WholeAnswer): Response {
   return new Response(body, { status, headers: all });
 }
 
-/** If a name is repeated, its first value counts. */
-export function toQuery(search: string): Record<string, string> {
-  if (search === '') return {};
-  return Object.fromEntries([...new URLSearchParams(search)].reverse());
+export function toQuery(search: string): Query {
+  if (search === '') return emptyQuery;
+  const values = new Map<string, string>();
+  const repeated = new Set<string>();
+  for (const [name, value] of new URLSearchParams(search)) {
+    if (values.has(name)) repeated.add(name);
+    else values.set(name, value);
+  }
+  return { values: Object.fromEntries(values), repeated: [...repeated] };
 }
+
+const emptyQuery: Query = { values: {}, repeated: [] };
 
 async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

@@ -3,7 +3,7 @@ import type { Route } from '@cadiz/contract';
 import { z } from 'zod';
 import { type Issue, Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
-import { warnOfQuery, warnOfUnknownNames } from './unknown-names.ts';
+import { warnOfQuery, warnOfRepeatedNames, warnOfUnknownNames } from './unknown-names.ts';
 
 /** The limit for every route to which the contract gives no other. */
 export const maxBodyBytes = 64 * 1024;
@@ -82,7 +82,9 @@ function requireJson(exchange: Exchange, anyMediaType = false): void {
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
 export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  return check(exchange, schema, exchange.query(), 'The query');
+  const { values, repeated } = exchange.query();
+  warnOfRepeatedNames(exchange, repeated);
+  return check(exchange, schema, values, 'The query');
 }
 
 /** Reads the parameters of the path. @throws Problem invalid_request */

@@ -6,7 +6,7 @@ import type { OperationId } from '@cadiz/contract';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
 import type { OpenTrace } from '../telemetry/trace.ts';
-import type { Answer, Exchange, WholeAnswer } from './exchange.ts';
+import type { Answer, Exchange, Query, WholeAnswer } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 import { tooLarge } from './input.ts';
 
@@ -37,7 +37,7 @@ export class NodeExchange implements Exchange {
     this.#response = response;
   }
 
-  query(): Record<string, string> {
+  query(): Query {
     return toQuery(this.#search);
   }
 

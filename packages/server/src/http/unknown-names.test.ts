@@ -44,9 +44,16 @@ describe('what a route does not know is ignored, and named', () => {
 
   test('names of a query, also on a route that takes none, and in a streamed answer', async () => {
     expect(warningOf(await ask('GET', `/usage?projectId=${projectId}&folder=x`))).toBe('Unknown, and ignored: folder.');
-    expect(warningOf(await presign({}, '?projectID=x&y'))).toBe('Unknown, and ignored: y, projectID.');
+    expect(warningOf(await presign({}, '?projectID=x&y'))).toBe('Unknown, and ignored: projectID, y.');
     expect(warningOf(await ask('GET', `/list?projectId=${projectId}&page=2`))).toBe('Unknown, and ignored: page.');
     expect(warningOf(await ask('GET', '/key?x=1'))).toBe('Unknown, and ignored: x.');
+  });
+
+  test('what a query repeats, of which the first counts', async () => {
+    const answer = await ask('GET', `/list?projectId=${projectId}&limit=3&limit=2000&projectId=x&limit=7`);
+    expect([answer.status, warningOf(answer)]).toEqual([200, 'Repeated, and only the first counts: limit, projectId.']);
+    const both = await ask('GET', `/usage?projectId=${projectId}&x=1&x=2`);
+    expect(warningOf(both)).toBe('Repeated, and only the first counts: x. Unknown, and ignored: x.');
   });
 
   test('in a refused request, where it may be why', async () => {

@@ -16,12 +16,17 @@ export function warnOfUnknownNames(exchange: Exchange, sent: unknown, read: unkn
     read === undefined
       ? schema instanceof z.ZodObject && Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name))
       : collect(sent, read, '', undefined);
-  if (unknown) warnOf(exchange, [...unknown]);
+  if (unknown) warnOf(exchange, 'Unknown, and ignored', [...unknown]);
 }
 
 /** Names what a query has, on a route that takes none. */
 export function warnOfQuery(exchange: Exchange): void {
-  warnOf(exchange, Object.keys(exchange.query()));
+  warnOf(exchange, 'Unknown, and ignored', Object.keys(exchange.query().values));
+}
+
+/** Names what stands in a query more than once. */
+export function warnOfRepeatedNames(exchange: Exchange, names: readonly string[]): void {
+  warnOf(exchange, 'Repeated, and only the first counts', names);
 }
 
 /** Every request passes here, and most have nothing to collect: nothing is made before something is found. */
@@ -62,10 +67,10 @@ function toInner(place: string, value: object): string {
   return Array.isArray(value) ? `${place}[].` : `${place}.`;
 }
 
-function warnOf(exchange: Exchange, names: readonly string[]): void {
+function warnOf(exchange: Exchange, what: string, names: readonly string[]): void {
   if (names.length === 0) return;
   const named = names.slice(0, namesAtMost).map(toHeaderText).join(', ');
-  addWarning(exchange, `Unknown, and ignored: ${named}${names.length > namesAtMost ? ' and more' : ''}.`);
+  addWarning(exchange, `${what}: ${named}${names.length > namesAtMost ? ' and more' : ''}.`);
 }
 
 /** A name with nothing in it that a header could not carry, or that could be taken for another name. */
