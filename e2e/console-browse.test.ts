@@ -203,6 +203,69 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('opens the menu of an entry as often as somebody asks, and gives the focus back', async () => {
+    const { projectId, cadiz } = await createFilled('Menus');
+    await fill(cadiz, numbered(3));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const row = rowOf(page, 'file 1.txt');
+    for (let time = 0; time < 3; time++) {
+      await row.hover();
+      await row.getByRole('button', { name: 'Actions of file 1.txt' }).click();
+      await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.keyboard.press('Escape');
+      await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+    }
+    await page.keyboard.press('v');
+    const tile = tileOf(page, 'file 1.txt');
+    for (let time = 0; time < 2; time++) {
+      await tile.hover();
+      await tile.getByRole('button', { name: 'Actions of file 1.txt' }).click();
+      await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keeps what is typed as a name while others change the folder', async () => {
+    const { projectId, cadiz } = await createFilled('Typing');
+    await fill(cadiz, numbered(3));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'file 1.txt').click({ position: { x: 500, y: 10 } });
+    await page.keyboard.press('F2');
+    await page.keyboard.type('half');
+    await fill(cadiz, ['another.txt']);
+    await rowOf(page, 'another.txt').waitFor({ timeout: 10_000 });
+    await page.keyboard.type(' done');
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'half done.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has its columns under their heads where there is less room, also in a search', async () => {
+    const { projectId, cadiz } = await createFilled('Columns');
+    await fill(cadiz, numbered(3));
+    for (const width of [1440, 900]) {
+      const page = await tested.openAsOwner(`/projects/${projectId}/files?q=file&scope=project`);
+      await page.setViewportSize({ width, height: 800 });
+      await rowOf(page, 'file 1.txt').waitFor();
+      const lefts = (role: string) =>
+        page
+          .getByRole('row')
+          .filter({ has: page.getByRole(role as 'gridcell') })
+          .first()
+          .evaluate((row) => [...row.children].map((cell) => Math.round(cell.getBoundingClientRect().left)));
+      const shown = async (role: string) => (await lefts(role)).filter((left) => left > 0);
+      expect(await shown('gridcell')).toEqual(await shown('columnheader'));
+      await page.getByRole('columnheader', { name: 'Size' }).waitFor();
+      await page.context().close();
+    }
+    expect(tested.complaints).toEqual([]);
+  });
+
   test('opens folders and files in new tabs, as links do', async () => {
     const { projectId, cadiz } = await createFilled('Tabs');
     const [inside] = await cadiz.folders.ensure(['inside']);

@@ -11,7 +11,7 @@ export const isLong = length !== 'short';
 
 /**
  * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders, moves
- * from and to other services, upgrades, starts, whole groups of commands. `npm test` leaves it out unless it is named; `.ci/run` runs all of it.
+ * from and to other services, upgrades, starts, whole groups of commands. `npm test` leaves it out unless it is named; `.ci/run` runs all but `beforeRelease`.
  */
 export const longTests = [
   'e2e/admin-backup.test.ts',

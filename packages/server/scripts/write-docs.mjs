@@ -1,5 +1,5 @@
 // @ts-check
-// Writes docs/errors.md, docs/settings.md, the client's error codes and the console's operations from the built catalogues.
+// Writes docs/errors.md, docs/events.md, docs/settings.md, the client's error codes and the console's operations from the built catalogues.
 // With --check it writes nothing, names the files that are out of date, and ends with 1 if there are any.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { accessTypes, errorCatalogue, eventCatalogue, File, Folder, routes } from '@cadiz/contract';

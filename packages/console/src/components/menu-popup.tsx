@@ -1,6 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu';
 import { Check, type LucideIcon } from 'lucide-react';
 import type { ReactElement, ReactNode } from 'react';
+import { text } from '../text/text.ts';
 
 export interface MenuAction {
   label: string;
@@ -31,7 +32,8 @@ export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'en
   return (
     <Base.Root defaultOpen>
       <Base.Trigger render={trigger} />
-      <Base.Portal>
+      {/* Outside of the page's regions, so it is one. */}
+      <Base.Portal role="region" aria-label={text.common.menu}>
         <Base.Positioner className="positioner" side={side} align={align} sideOffset={4}>
           <Base.Popup className="menu">
             {head}

@@ -7,6 +7,7 @@ const plural = (count: number, one: string, many: string) =>
 export const de: Widen<typeof en> = {
   language: 'de',
   common: {
+    menu: 'Menü',
     cancel: 'Abbrechen',
     close: 'Schließen',
     save: 'Speichern',

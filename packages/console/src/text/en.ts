@@ -6,6 +6,7 @@ const plural = (count: number, one: string, many: string) =>
 export const en = {
   language: 'en',
   common: {
+    menu: 'Menu',
     cancel: 'Cancel',
     close: 'Close',
     save: 'Save',

@@ -89,7 +89,10 @@ export function EntryName({ projectId, entry, href, isRenamed, commands }: Entry
       tabIndex={-1}
       // The row is dragged, not its address.
       draggable={false}
-      onPointerDown={() => commands.press(entry)}
+      onPointerDown={({ button, pointerType, ctrlKey, metaKey }) => {
+        // A touch may begin a scroll, and other buttons and keys open it elsewhere.
+        if (button === 0 && pointerType !== 'touch' && !ctrlKey && !metaKey) commands.press(entry);
+      }}
       onClick={(event) => {
         // With Shift, a range is chosen; anything else is for the link alone, which browsers open elsewhere with other keys.
         if (event.shiftKey) return event.preventDefault();

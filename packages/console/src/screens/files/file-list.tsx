@@ -48,7 +48,7 @@ export function FileList(props: FileListProps) {
   const found = entries.findIndex(({ id }) => id === currentId);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [renamed, setRenamed] = useState<string>();
-  const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint }>();
+  const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
   const { columns, height, headHeight, isPhone } = useGridSizes(scroller, isGrid);
@@ -119,7 +119,7 @@ export function FileList(props: FileListProps) {
         if (!next) showRow(entry);
       },
       loadMenu: () => void loadMenu(),
-      showMenu: (entry, point) => setMenu({ entry, point }),
+      showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
     };
     return commands;
   }, []);
@@ -217,7 +217,7 @@ export function FileList(props: FileListProps) {
         className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
         role="grid"
         aria-label={text.nav.files}
-        aria-rowcount={total ? Math.ceil(total / columns) : -1}
+        aria-rowcount={total ? Math.ceil(total / columns) + (isGrid ? 0 : 1) : -1}
         aria-multiselectable="true"
         onKeyDown={onKeyDown}
       >
@@ -257,8 +257,10 @@ export function FileList(props: FileListProps) {
       {menu && (
         <Suspense>
           <ContextMenu
-            key={`${menu.entry.id} ${menu.point.x} ${menu.point.y}`}
-            {...menu}
+            // Another each time: it is open from its beginning on.
+            key={menu.nth}
+            entry={menu.entry}
+            point={menu.point}
             canChange={canChange}
             commands={commands}
           />
@@ -307,11 +309,11 @@ function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readon
 }
 
 const heads = [
-  { sort: 'name', label: text.files.name, isEnd: false, isPath: false },
-  { sort: undefined, label: text.files.where, isEnd: false, isPath: true },
-  { sort: 'fileSize', label: text.files.size, isEnd: true, isPath: false },
-  { sort: undefined, label: text.files.type, isEnd: false, isPath: false },
-  { sort: 'createdAt', label: text.files.added, isEnd: false, isPath: false },
+  { sort: 'name', label: text.files.name, className: '', isPath: false },
+  { sort: undefined, label: text.files.where, className: 'cell-type', isPath: true },
+  { sort: 'fileSize', label: text.files.size, className: 'cell-end', isPath: false },
+  { sort: undefined, label: text.files.type, className: 'cell-type', isPath: false },
+  { sort: 'createdAt', label: text.files.added, className: '', isPath: false },
 ] as const;
 
 /** The heads of the columns, which sort. */
@@ -319,17 +321,17 @@ function Head({ search, onSort, hasPath }: Pick<FileListProps, 'search' | 'onSor
   const order = search.order ?? 'asc';
   const OrderIcon = order === 'asc' ? ArrowUp : ArrowDown;
   return (
-    <div className="thead" role="row">
+    <div className="thead" role="row" aria-rowindex={1}>
       <span className="cell-check" role="columnheader">
         <span className="sr">{text.files.selection}</span>
       </span>
       {heads
         .filter(({ isPath }) => hasPath || !isPath)
-        .map(({ sort, label, isEnd }) => {
+        .map(({ sort, label, className }) => {
           const isOn = sort !== undefined && (search.sort ?? 'name') === sort;
           const ariaSort = isOn ? (order === 'asc' ? 'ascending' : 'descending') : undefined;
           return (
-            <span key={label} role="columnheader" className={isEnd ? 'cell-end' : ''} aria-sort={ariaSort}>
+            <span key={label} role="columnheader" className={className} aria-sort={ariaSort}>
               {sort === undefined ? (
                 label
               ) : (

@@ -24,7 +24,8 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
     const dot = entry.kind === 'file' ? entry.name.lastIndexOf('.') : -1;
     field.current?.focus();
     field.current?.setSelectionRange(0, dot > 0 ? dot : entry.name.length);
-  }, [entry]);
+    // Only when it opens: what others change meanwhile makes another entry of it, and takes nothing from what is typed.
+  }, []);
   function save(step?: 1 | -1) {
     const name = field.current?.value ?? '';
     if (isPending) return;
