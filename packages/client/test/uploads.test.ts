@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openFile, type ResumeStore } from '@cadiz/client/node';
+import { openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type Stub, startStub } from './stub.ts';
 
@@ -181,4 +181,36 @@ test('of a batch, those are uploading whose bytes are being sent, and the others
   }
   expect(queue.snapshot().uploads.every(({ state }) => state === 'done')).toBe(true);
   expect([1, 2]).toContain(most);
+});
+
+test('a file that has arrived is recorded while another of its batch is still being sent', async () => {
+  const { setTimeout: wait } = globalThis;
+  // The twenty seconds that a file waits for others.
+  vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, milliseconds: number) =>
+    wait(run, milliseconds === 20_000 ? 20 : milliseconds)) as typeof setTimeout);
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const slow: Uploadable = {
+    name: 'slow',
+    size: 1,
+    type: '',
+    slice: () => ({
+      size: 1,
+      async *read() {
+        await released;
+        yield new Uint8Array(1);
+      },
+    }),
+  };
+  const queue = stub.client().uploads.create([file('a'), slow, file('b')]);
+  const states = () => queue.snapshot().uploads.map(({ state }) => state);
+  await expect.poll(states).toEqual(['done', 'uploading', 'done']);
+  release();
+  await queue.done();
+  expect([states(), stub.asked.filter((request) => request.includes('record')).length]).toEqual([
+    ['done', 'done', 'done'],
+    2,
+  ]);
 });

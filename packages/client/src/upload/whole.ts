@@ -24,20 +24,19 @@ export async function uploadWhole(
   { sent, settle }: Followed,
 ): Promise<void> {
   let stored: Job[] = [];
-  let since = Date.now();
-  const record = async () => {
-    const taken = stored;
-    stored = [];
-    since = Date.now();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const recordings: Promise<void>[] = [];
+  const record = () => {
+    clearTimeout(timer);
     // What was presigned with one ticket is recorded with it.
-    const secrets = new Set(taken.map(({ secret }) => secret));
-    await Promise.all(
-      Array.from(secrets, async (secret) => {
-        const group = taken.filter((job) => job.secret === secret);
-        const outcomes = await ask<File>(uploading, 'record', group, secret);
+    for (const secret of new Set(stored.map((job) => job.secret))) {
+      const group = stored.filter((job) => job.secret === secret);
+      const recording = ask<File>(uploading, 'record', group, secret).then((outcomes) => {
         for (const [index, job] of group.entries()) settle(job, outcomes[index] as File | CadizError);
-      }),
-    );
+      });
+      recordings.push(recording);
+    }
+    stored = [];
   };
   const places = await presign(uploading, jobs);
   await Promise.all(
@@ -48,15 +47,15 @@ export async function uploadWhole(
         );
         job.storeKey = storeKey;
         // Only now: while its bytes were sent, those before it may have been recorded.
-        stored.push(job);
+        if (stored.push(job) < 2) timer = setTimeout(record, recordMilliseconds);
       } catch (error) {
         settle(job, toCadizError(error));
       }
       sent?.(job);
-      if (stored[0] && Date.now() - since > recordMilliseconds) await record();
     }),
   );
-  await record();
+  record();
+  await Promise.all(recordings);
 }
 
 async function presign(
