@@ -71,6 +71,33 @@ describe('credentials', () => {
     expect((await place.cadiz(['ls'], { env })).code).toBe(4);
   });
 
+  test('a key of the environment works in its own project, whichever is stored', async () => {
+    const env = nobody('two');
+    await place.ok(['login', place.service.url], { env, input: place.apiKey });
+    const other = await place.owner.createProject('Other');
+    const withOther = { ...env, CADIZ_API_KEY: other.apiKey };
+    await place.ok(['mkdir', 'of-the-other'], { env: withOther });
+    expect((await place.ok(['ls'], { env: withOther })).stdout).toBe('of-the-other/\n');
+    expect((await place.ok(['projects'], { env: withOther })).stdout).toBe(`${other.projectId}\n`);
+    const given = await place.cadiz(['ls', '--project', place.projectId], { env: withOther });
+    expect([given.code, given.stderr]).toEqual([1, expect.stringContaining('belongs to another project')]);
+    const ofEnvironment = { ...withOther, CADIZ_PROJECT_ID: place.projectId };
+    expect((await place.cadiz(['ls'], { env: ofEnvironment })).code).toBe(1);
+  });
+
+  test('a key of the environment that is tied to no project works in the stored one', async () => {
+    const env = nobody('untied');
+    const other = await place.owner.createProject('Chosen');
+    await place.ok(['login', place.service.url], { env, input: other.apiKey });
+    const untied = { ...env, CADIZ_API_KEY: await place.owner.createUntiedKey() };
+    await place.ok(['mkdir', 'of-the-chosen'], { env: untied });
+    expect((await place.ok(['ls'], { env })).stdout).toBe('of-the-chosen/\n');
+    expect(await place.json(['status'], { env: untied })).toMatchObject({ projectId: other.projectId });
+    expect((await place.ok(['projects'], { env: untied })).stdout).toBe(`${other.projectId}\n`);
+    const main = { ...untied, CADIZ_PROJECT_ID: place.projectId };
+    expect((await place.ok(['ls'], { env: main })).stdout).not.toContain('of-the-chosen/');
+  });
+
   test('are never sent to another service than theirs', async () => {
     const env = nobody('other');
     await place.ok(['login', place.service.url], { env, input: place.apiKey });

@@ -1,7 +1,13 @@
+import { randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rename, rm, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Context } from '../packages/cli/dist/context.js';
+import { createFilter } from '../packages/cli/dist/transfer/filter.js';
+import { foldPath } from '../packages/cli/dist/transfer/plan-downloads.js';
+import { planSyncDown } from '../packages/cli/dist/transfer/plan-sync-down.js';
+import { newReport } from '../packages/cli/dist/transfer/report.js';
 import { startWorkplace, type Workplace } from './cli.ts';
 
 let place: Workplace;
@@ -90,6 +96,15 @@ describe('up', () => {
     expect(await listThere()).toEqual(['Été/', 'Été/a.txt']);
   });
 
+  test('replaces a file with other bytes that was recorded later without the time of its last change', async () => {
+    await client().upload('one', { name: 'a.txt', folder: name });
+    await client().upload('same', { name: 'b.txt', folder: name });
+    await write({ 'a.txt': 'two', 'b.txt': 'same' });
+    for (const path of ['a.txt', 'b.txt']) await utimes(here(path), 1, 1);
+    expect(await syncAsForetold([here(), remote()])).toBe('replace   a.txt\n');
+    expect((await place.ok(['cat', `${remote()}/a.txt`])).stdout).toBe('two');
+  });
+
   test('of files that share a path, the newest is compared, and --delete removes the others', async () => {
     await client().upload('old', { name: 'a.txt', folder: name });
     await client().upload('new', { name: 'a.txt', folder: name });
@@ -175,6 +190,55 @@ describe('down', () => {
       'delete    empty\ndelete    full\ncreate    empty/\ndownload  full/inner\n',
       failed,
     ]);
+  });
+
+  test('with --delete, removes what interrupted downloads have left, unless it is needed', async () => {
+    await client().upload('kept', { name: 'kept.txt', folder: name });
+    const { id } = await client().upload('the bytes', { name: 'a.txt', folder: name });
+    const [inGone, inKept] = [`gone/.cadiz-${randomUUID()}.part`, `.cadiz-${randomUUID()}.part`];
+    await write({ [inGone]: 'x', [inKept]: 'x', [`.cadiz-${id}.part`]: 'the', '.cadiz-mine.part': 'mine' });
+    expect(await syncAsForetold([remote(), here(), '--exclude', 'a.txt'])).toBe('download  kept.txt\n');
+    expect(await syncAsForetold([remote(), here(), '--delete'])).toBe(
+      `delete    ${inKept}\ndelete    ${inGone}\ndelete    gone/\ndownload  a.txt\n`,
+    );
+    expect(await readFile(here('a.txt'), 'utf8')).toBe('the bytes');
+    expect(await listHere()).toEqual(['.cadiz-mine.part', 'a.txt', 'kept.txt']);
+  });
+
+  test('with --delete, a folder that holds what is not known stays, and is told', async () => {
+    await client().folders.ensure([name]);
+    await write({ 'gone/.cadiz-mine.part': 'mine' });
+    const { code, stderr } = await place.cadiz(['sync', remote(), here(), '--delete', '--yes']);
+    expect([code, stderr]).toEqual([5, expect.stringContaining('is a folder that is not empty.')]);
+  });
+
+  test('deletes nothing that this machine takes for the same path: case and accents do not count everywhere', async () => {
+    const names = ['a.txt', 'sub/b.txt', 'left/c.txt', 'E\u0301/d.txt'];
+    for (const path of names)
+      await client().upload('x', {
+        name: path.split('/').pop() ?? '',
+        folder: `${name}/${path.split('/').slice(0, -1).join('/')}`,
+      });
+    await client().folders.ensure([`${name}/empty`]);
+    await write({ 'A.TXT': 'x', 'Sub/B.txt': 'x', 'Left/c.txt': 'x', '\u00e9/d.txt': 'x', 'More/gone.txt': 'x' });
+    await mkdir(here('Empty'));
+    const rules = {
+      delete: true,
+      checksum: false,
+      links: false,
+      concurrency: 1,
+      filter: createFilter({ include: [], exclude: ['left/'] }),
+    };
+    const plan = (toKey?: typeof foldPath) =>
+      planSyncDown({ cwd: here() } as Context, client(), remote(), '.', rules, newReport(), toKey);
+    const deleted = async (...args: Parameters<typeof plan>) =>
+      (await plan(...args)).actions
+        .filter(({ action }) => action === 'delete' || action === 'create')
+        .map(({ path }) => path);
+    expect(await deleted(foldPath)).toEqual(['More/gone.txt', 'More/']);
+    expect(await deleted((path) => path)).toEqual(
+      expect.arrayContaining(['A.TXT', 'Sub/', 'Empty/', 'Left/c.txt', 'empty/']),
+    );
   });
 
   test('writes through no symbolic link, and asks before it deletes', async () => {

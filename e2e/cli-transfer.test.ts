@@ -2,7 +2,7 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
 import { collect, main, startWorkplace, type Workplace } from './cli.ts';
 
@@ -222,6 +222,27 @@ describe('a second time', () => {
     expect([refused.code, await readFile(here('out'), 'utf8')]).toEqual([5, 'mine']);
     await place.ok(['download', `${name}/a.txt`, '--to', here('out'), '--if-exists', 'replace']);
     expect(await readFile(here('out'), 'utf8')).toBe('one');
+  });
+
+  test.each(['fail', 'skip'])('nor one that appears meanwhile (--if-exists %s)', async (ifExists) => {
+    await write({ 'up/a.txt': 'one', 'up/b.txt': 'two' });
+    await place.ok(['upload', '-r', here('up'), '--to', name]);
+    const fetched = fetch;
+    vi.stubGlobal('fetch', async (...args: Parameters<typeof fetch>) => {
+      // The plan is made before the first URL is signed.
+      if (String(args[0]).endsWith('/api/storage/files/urls')) await write({ 'out/up/a.txt': 'mine' });
+      return fetched(...args);
+    });
+    const args = ['download', '-r', `${name}/up`, '--to', here('out'), '--if-exists', ifExists, '--json'];
+    const { code, stdout } = await place.cadiz(args).finally(() => vi.unstubAllGlobals());
+    expect([code, JSON.parse(stdout)]).toMatchObject([
+      5,
+      {
+        done: [{ path: 'up/b.txt' }],
+        failed: [{ path: 'up/a.txt', error: expect.stringMatching(/a\.txt: exists already\.$/) }],
+      },
+    ]);
+    expect(await readFile(here('out/up/a.txt'), 'utf8')).toBe('mine');
   });
 
   test('--checksum looks at the bytes', async () => {

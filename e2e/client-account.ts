@@ -5,6 +5,8 @@ import { expect } from 'vitest';
 export interface Owner {
   /** Creates a project, and a key that is tied to it. */
   createProject(name: string): Promise<{ projectId: string; apiKey: string }>;
+  /** Creates a key that is tied to no project. */
+  createUntiedKey(): Promise<string>;
   /** Creates a key that is tied to a folder. */
   createFolderKey(projectId: string, folderId: string): Promise<string>;
 }
@@ -28,6 +30,7 @@ export async function signUpOwner(url: string): Promise<Owner> {
       const { id: projectId } = await post('/api/projects', { name });
       return { projectId, apiKey: (await post('/api/api-keys', { name, projectId })).key };
     },
+    createUntiedKey: async () => (await post('/api/api-keys', { name: 'Untied', projectId: null })).key,
     createFolderKey: async (projectId, folderId) =>
       (await post('/api/api-keys', { name: 'Folder', projectId, folderId })).key,
   };

@@ -43,6 +43,8 @@ export interface Target extends StoredService {
   url: string;
   /** Where the credential is from. */
   from: 'environment' | 'file' | 'nowhere';
+  /** The stored project, for a key of the environment: it counts only if that key is tied to none (`projectOf`). */
+  storedProjectId?: string;
 }
 
 /** What the environment says takes precedence over what is stored. @throws Failure */
@@ -50,10 +52,12 @@ export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Prom
   const { current, services } = await readStored(env);
   const url = toServiceUrl(env.CADIZ_URL || current || defaultUrl);
   const stored = services[url];
-  const projectId = project || env.CADIZ_PROJECT_ID || stored?.projectId;
-  const chosen = projectId ? { projectId } : {};
-  if (env.CADIZ_API_KEY) return { url, from: 'environment', apiKey: env.CADIZ_API_KEY, ...chosen };
-  return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...chosen };
+  const projectId = project || env.CADIZ_PROJECT_ID;
+  const given = projectId ? { projectId } : {};
+  if (!env.CADIZ_API_KEY)
+    return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...given };
+  const storedProjectId = projectId ? undefined : stored?.projectId;
+  return { url, from: 'environment', apiKey: env.CADIZ_API_KEY, ...given, ...(storedProjectId && { storedProjectId }) };
 }
 
 /** Changes what is stored of one service; `undefined` forgets it. */

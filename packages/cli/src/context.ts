@@ -1,4 +1,4 @@
-import { type Client, createClient } from '@cadiz/client';
+import { type Client, createClient, type OwnApiKey } from '@cadiz/client';
 import { resumeFile } from '@cadiz/client/node';
 import type { Terminal } from './ask.ts';
 import { readTarget, type Target, uploadsPath } from './config.ts';
@@ -43,8 +43,17 @@ export async function connect(context: Context, how: Connection = {}): Promise<C
   if (!target.apiKey && !target.session) throw signedOut(target.url);
   if (!target.apiKey && !target.projectId)
     throw new Failure(exitCodes.usage, 'Which project? Choose one with cadiz projects use, or give --project.');
-  return clientOf(context, target, how);
+  const client = clientOf(context, target, how);
+  if (!target.storedProjectId) return client;
+  const projectId = projectOf(target, await client.keys.current());
+  return clientOf(context, { ...target, ...(projectId && { projectId }) }, how);
 }
+
+/** The project that a command works in: that of the key if it is tied to one. */
+export const projectOf = (
+  { projectId, storedProjectId }: Target,
+  key: Pick<OwnApiKey, 'projectId'> | undefined,
+): string | undefined => key?.projectId ?? projectId ?? storedProjectId;
 
 /** A client with the session that is stored, for what no key may do. @throws Failure if there is none */
 export async function connectAccount(context: Context): Promise<{ client: Client; target: Target }> {

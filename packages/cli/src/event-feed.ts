@@ -20,20 +20,40 @@ export async function* readFeed(context: Context, options: FeedOptions): AsyncGe
   const client = await connect(context, { onAnswer: sayTrouble(context) });
   let after = await findStart(client, options);
   context.onInterrupt(() => output.say(`\nGo on with: ${options.toNext(after ?? '0')}`));
-  const events = options.follow ? client.events.follow({ after, types }) : readKept(client, after, types);
+  const events = options.follow
+    ? client.events.follow({ after, types })
+    : readKept(client, { after, types, end: await findEnd(client) });
   for await (const event of events) {
     yield event;
     after = String(event.seq);
   }
 }
 
-async function* readKept(client: Client, from: string | undefined, types: EventType[] | undefined) {
-  for (let after = from; ; ) {
-    const page = await client.events.page({ after, limit: 1000, types });
+/** How far the feed goes now. */
+const findEnd = async (client: Client): Promise<number> =>
+  Number((await client.events.page({ after: 'latest' })).cursor);
+
+interface Kept {
+  after: string | undefined;
+  /** As `findEnd` has found it, so that this ends while more is happening. */
+  end: number;
+  types?: EventType[] | undefined;
+  limit?: number;
+}
+
+/** What has happened until `end`. A page with few events, or none, is not the last: only the cursor says that. */
+async function* readKept(client: Client, { after, end, types, limit = 1000 }: Kept): AsyncGenerator<Event, void> {
+  for (let cursor = after; cursor === undefined || Number(cursor) < end; ) {
+    const page = await client.events.page({ after: cursor, limit, types });
     yield* page.events;
-    if (page.events.length < 1000) return;
-    after = page.cursor;
+    cursor = page.cursor;
   }
+}
+
+/** The first event after a number that the caller sees; undefined if there is none until `end`. */
+async function findNext(client: Client, after: string | undefined, end: number): Promise<Event | undefined> {
+  for await (const event of readKept(client, { after, end, limit: 1 })) return event;
+  return undefined;
 }
 
 /** Tells once that the service cannot be reached, and once that it can again. */
@@ -58,7 +78,7 @@ async function readTypes(given: readonly string[]): Promise<EventType[] | undefi
 
 /** The cursor that comes before the first event; undefined for everything that is kept. */
 async function findStart(client: Client, { since, follow }: FeedOptions): Promise<string | undefined> {
-  if (since === undefined) return follow ? (await client.events.page({ after: 'latest' })).cursor : undefined;
+  if (since === undefined) return follow ? String(await findEnd(client)) : undefined;
   if (/^\d{1,15}$/.test(since)) return since;
   const time = /^\d+[smhdw]$/.test(since) ? Date.now() - 1000 * readDuration('since', since) : Date.parse(since);
   if (Number.isNaN(time))
@@ -66,15 +86,14 @@ async function findStart(client: Client, { since, follow }: FeedOptions): Promis
   return findCursor(client, time);
 }
 
-/** Which events came before a time, by halving what is kept: the feed is in the order of time, and its numbers have no gap. */
+/** Which events came before a time, by halving what is kept: the feed is in the order of time. */
 async function findCursor(client: Client, time: number): Promise<string> {
-  const next = async (after?: number) => (await client.events.page({ after, limit: 1 })).events[0];
-  let notBefore = Number((await client.events.page({ after: 'latest' })).cursor);
-  const oldest = await next();
+  let notBefore = await findEnd(client);
+  const oldest = await findNext(client, undefined, notBefore);
   let before = oldest ? oldest.seq - 1 : notBefore;
   while (before < notBefore) {
     const middle = Math.floor((before + notBefore) / 2);
-    const event = await next(middle);
+    const event = await findNext(client, String(middle), notBefore);
     if (event && event.seq <= notBefore && Date.parse(event.at) < time) before = event.seq;
     else notBefore = middle;
   }

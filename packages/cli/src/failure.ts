@@ -72,6 +72,7 @@ const fileSentences: Record<string, string> = {
   ENOENT: 'there is no such file or folder.',
   ENOSPC: 'no space is left on this disk.',
   ENOTDIR: 'is not in a folder.',
+  ENOTEMPTY: 'is a folder that is not empty.',
   EPERM: 'is not permitted.',
   EROFS: 'the file system is read-only.',
 };

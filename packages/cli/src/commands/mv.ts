@@ -1,4 +1,5 @@
 import type { Client } from '@cadiz/client';
+import { amountOf, changeMany, failIfStopped, type Item } from '../change-many.ts';
 import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
@@ -34,11 +35,11 @@ export const run: Run<'mv'> = async (context, { args }) => {
     requireDifferentNames(sources, folder.path);
     for (const source of sources)
       await requireFree(client, folder.path === '' ? source.name : `${folder.path}/${source.name}`, source);
-    const ids = (kind: Found['kind']) =>
-      sources.flatMap((source) => (source.kind === kind && source.id ? [source.id] : []));
-    const moved = await client.files.move({ fileIds: ids('file'), folderIds: ids('folder'), folder: folder.id });
-    context.output.print(moved, '');
-    context.output.say(`Moved ${count(sources.length, 'item')} to ${printable(showRemote(folder.path))}.`);
+    const items = toItems(sources);
+    const moved = await changeMany(items, (ids) => client.files.move({ ...ids, folder: folder.id }));
+    context.output.print(moved.changed, '');
+    context.output.say(`Moved ${count(amountOf(moved.done), 'item')} to ${printable(showRemote(folder.path))}.`);
+    failIfStopped(context.output, moved, items);
     return;
   }
   const [source] = sources;
@@ -58,6 +59,12 @@ export const run: Run<'mv'> = async (context, { args }) => {
   context.output.print(renamed, '');
   context.output.say(`Moved ${printable(source.name)} to ${printable(showRemote(target.path))}.`);
 };
+
+/** From the innermost to the outermost, so that each is counted once: a folder moves with what is still in it. */
+const toItems = (sources: readonly Found[]): Item[] =>
+  sources
+    .flatMap(({ id, kind, path }) => (id === null ? [] : [{ id, kind, depth: path.split('/').length }]))
+    .sort((a, b) => a.kind.localeCompare(b.kind) || b.depth - a.depth);
 
 /** Whether a folder was found under a new name of its own, which differs only in case or accents. */
 const isNewSpelling = (folder: Found, target: RemotePath, [source, ...others]: readonly Found[]): boolean =>

@@ -1,5 +1,5 @@
 import type { Run } from '../command.ts';
-import { connect, connectAccount, targetOf } from '../context.ts';
+import { connect, connectAccount, projectOf, targetOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { listProjects } from '../projects.ts';
@@ -8,11 +8,11 @@ export const run: Run<'projects list'> = async (context) => {
   const target = await targetOf(context);
   if (!target.session) {
     // A key cannot list projects, but knows its own.
-    const { projectId, name } = await (await connect(context)).keys.current();
-    const id = projectId ?? target.projectId;
+    const key = await (await connect(context)).keys.current();
+    const id = projectOf(target, key);
     context.output.print({ projects: id ? [{ id }] : [] }, id ?? '');
     context.output.say(
-      `The key ${name} ${projectId ? 'is tied to this project' : 'is tied to no project'}. To see all: cadiz login --account`,
+      `The key ${key.name} ${key.projectId ? 'is tied to this project' : 'is tied to no project'}. To see all: cadiz login --account`,
     );
     return;
   }

@@ -1,35 +1,53 @@
-import type { Counts } from '@cadiz/client';
+import type { Client, Counts } from '@cadiz/client';
 import { confirm } from '../ask.ts';
+import { changeMany, failIfStopped, type Item } from '../change-many.ts';
 import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
-import { type Found, find, readRemotePath, showPath } from '../paths.ts';
+import { find, parentOf, type RemotePath, readRemotePath, showPath, toFolderKey } from '../paths.ts';
 
 export const run: Run<'rm'> = async (context, { args, options }) => {
   const client = await connect(context);
-  const found = new Map<string, Found>();
-  for (const arg of args) {
-    const remote = readRemotePath(arg);
-    const one = await find(client, remote);
-    if (one.id === null) throw usageFailure('The root cannot be deleted: name what is in it.');
-    if (one.kind === 'folder' && !options.recursive) throw usageFailure(`${showPath(remote)} is a folder: give -r.`);
-    found.set(one.id, one);
-  }
-  const ids = (kind: Found['kind']) => [...found].flatMap(([id, one]) => (one.kind === kind ? [id] : []));
-  const selected = { fileIds: ids('file'), folderIds: ids('folder') };
-  const counts = await client.files.deleteMany({ ...selected, dryRun: true });
-  const what = describe(counts);
+  const items = await findItems(client, args.map(readRemotePath), options.recursive);
+  const planned = await changeMany(items, (ids) => client.files.deleteMany({ ...ids, dryRun: true }));
+  if (planned.failure) throw planned.failure.error;
+  const what = describe(planned.changed);
   if (options['dry-run']) {
-    context.output.print({ dryRun: true, ...counts }, '');
+    context.output.print({ dryRun: true, ...planned.changed }, '');
     context.output.say(`Would move to the trash: ${what}.`);
     return;
   }
   await confirm(context, `Move to the trash: ${what}?`, context.yes);
-  const deleted = await client.files.deleteMany(selected);
-  context.output.print({ ...selected, ...deleted }, '');
-  context.output.say(`Moved to the trash: ${describe(deleted)}. cadiz trash list shows it.`);
+  const deleted = await changeMany(items, (ids) => client.files.deleteMany(ids));
+  context.output.print({ ...deleted.done, ...deleted.changed }, '');
+  context.output.say(`Moved to the trash: ${describe(deleted.changed)}. cadiz trash list shows it.`);
+  failIfStopped(context.output, deleted, items);
 };
+
+/** What the paths name, each once, the files first. @throws Failure */
+async function findItems(client: Client, remotes: RemotePath[], isRecursive: boolean): Promise<Item[]> {
+  const found = new Map<string, { item: Item; remote: RemotePath }>();
+  for (const remote of remotes) {
+    const { id, kind } = await find(client, remote);
+    if (id === null) throw usageFailure('The root cannot be deleted: name what is in it.');
+    if (kind === 'folder' && !isRecursive) throw usageFailure(`${showPath(remote)} is a folder: give -r.`);
+    found.set(id, { item: { id, kind }, remote });
+  }
+  const all = [...found.values()];
+  const folders = new Set(
+    all.flatMap(({ item, remote }) => (item.kind === 'folder' && 'path' in remote ? [toFolderKey(remote.path)] : [])),
+  );
+  // What goes with a folder could not be found any more in the batches after that folder's.
+  const outermost = all.filter(({ remote }) => 'id' in remote || !isBeneath(remote.path, folders));
+  return outermost.map(({ item }) => item).sort((a, b) => a.kind.localeCompare(b.kind));
+}
+
+/** Whether one of these folders, given by their keys, contains what has this path. */
+function isBeneath(path: string, folders: ReadonlySet<string>): boolean {
+  const parent = parentOf(path);
+  return parent !== '' && (folders.has(toFolderKey(parent)) || isBeneath(parent, folders));
+}
 
 const describe = ({ files, folders, bytes }: Counts): string =>
   [folders > 0 && count(folders, 'folder'), count(files, 'file'), toSize(bytes)].filter(Boolean).join(', ');

@@ -1,5 +1,5 @@
 import type { Run } from '../command.ts';
-import { clientOf, targetOf } from '../context.ts';
+import { clientOf, projectOf, targetOf } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { toMinute, toSize } from '../format.ts';
 import { printable, toTable } from '../output.ts';
@@ -26,7 +26,7 @@ export const run: Run<'status'> = async (context) => {
   const account = session ? await findSession() : undefined;
   if (account) rows.push(['Account', account.user.email], ['Session ends', toMinute(account.session.expiresAt)]);
   if (!key && !account) throw new Failure(exitCodes.signIn, 'The session has ended: run cadiz login --account.');
-  const projectId = key?.projectId ?? target.projectId ?? null;
+  const projectId = projectOf(target, key) ?? null;
   const usage = projectId ? await clientOf(context, { ...target, projectId }).usage() : undefined;
   rows.push(['Project', projectId ?? 'none: cadiz projects use']);
   if (usage) {

@@ -19,15 +19,19 @@ export const timeOf = (file: File): number => changedOf(file) ?? Date.parse(file
 
 export type Direction = 'up' | 'down';
 
-/** Whether a local file and one of the project are the same, so that nothing must be transferred. */
+/**
+ * Whether a local file and one of the project are the same, so that nothing must be transferred.
+ *
+ * @throws errors of the file system if the local file must be read and cannot be
+ */
 export async function isSame(local: LocalEntry, file: File, direction: Direction, checksum: boolean): Promise<boolean> {
   if (local.size !== file.fileSize) return false;
-  const proof = checksum ? proofOf(file) : undefined;
-  if (proof) return (await hashFile(local.from, proof.algorithm)) === proof.hex;
-  const changed = changedOf(file);
-  // What was recorded after its last change is still the same; a download gives a file exactly this time.
-  if (changed === undefined && direction === 'up') return local.changed <= Date.parse(file.createdAt);
-  return local.changed === timeOf(file);
+  const proof = proofOf(file);
+  const hasProvenBytes = async () => !!proof && (await hashFile(local.from, proof.algorithm)) === proof.hex;
+  if (checksum && proof) return hasProvenBytes();
+  if (local.changed === timeOf(file)) return true;
+  // The time of its recording says nothing about a file that was not downloaded: only its bytes do.
+  return direction === 'up' && changedOf(file) === undefined && hasProvenBytes();
 }
 
 export async function hashFile(path: string, algorithm: string): Promise<string> {

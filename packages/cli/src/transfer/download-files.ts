@@ -1,11 +1,13 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, rename, rm, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Client, type File, isCadizError } from '@cadiz/client';
 import type { Context } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { Damaged, openBytes, startHash } from './bytes.ts';
 import { timeOf } from './compare.ts';
+import { toDraftName } from './local-tree.ts';
+import { nameDraft } from './name-draft.ts';
 import type { Report } from './report.ts';
 import { runTransfers } from './run-transfers.ts';
 
@@ -15,7 +17,12 @@ export interface Download {
   /** As it is shown. */
   path: string;
   to: string;
+  /** Whether nothing was there when it was planned: then nothing is overwritten. */
+  isNew: boolean;
 }
+
+/** Where it is written until it is complete. */
+export const draftOf = ({ file, to }: Pick<Download, 'file' | 'to'>): string => join(dirname(to), toDraftName(file.id));
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 
@@ -53,8 +60,9 @@ const attempts = 5;
  * Downloads to a draft beside the target, and gives it its name once it is complete and verified. A draft that an earlier
  * attempt has left is continued. Another command may be writing the same draft: both put the same bytes in the same places.
  */
-async function downloadFile(client: Client, { file, to }: Download, how: How): Promise<void> {
-  const draft = join(dirname(to), `.cadiz-${file.id}.part`);
+async function downloadFile(client: Client, download: Download, how: How): Promise<void> {
+  const { file, to } = download;
+  const draft = draftOf(download);
   await mkdir(dirname(to), { recursive: true });
   const taken = await stat(to).catch(() => undefined);
   if (taken?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR', path: to });
@@ -69,10 +77,7 @@ async function downloadFile(client: Client, { file, to }: Download, how: How): P
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
     }
   }
-  await rename(draft, to).catch(async (error: NodeJS.ErrnoException) => {
-    const renamed = await lstat(to).catch(() => undefined);
-    if (error.code !== 'ENOENT' || renamed?.ino !== written.ino || renamed.dev !== written.dev) throw error;
-  });
+  await nameDraft({ ...download, draft, written });
 }
 
 /** A broken connection, and bytes that were damaged on the way; not what the disk or the service refuses. */

@@ -29,6 +29,8 @@ export interface LocalTree {
   leftOut: LeftOut[];
   /** What the filter does not select, without what is beneath excluded folders. */
   others: string[];
+  /** What interrupted downloads have left, as far as the filter selects it. */
+  drafts: LocalEntry[];
 }
 
 /** When a file was changed last: to the millisecond, as a project keeps it. */
@@ -39,8 +41,14 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 /** Names that no file of a project can have (docs/api.md). */
 const impossible = /[\p{Cc}\\]/u;
 
-/** What is written here while something is downloaded. */
-export const isDraft = (name: string): boolean => name.startsWith('.cadiz-') && name.endsWith('.part');
+/** The name under which a file of the project is written here while it is downloaded. */
+export const toDraftName = (fileId: string): string => `.cadiz-${fileId}.part`;
+
+/** What is never transferred, since it is written while something is downloaded. */
+const isDraft = (name: string): boolean => name.startsWith('.cadiz-') && name.endsWith('.part');
+
+/** What only a download can have written, so that it may be removed. */
+const isOwnDraft = (name: string): boolean => /^\.cadiz-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/.test(name);
 
 /**
  * Reads everything beneath a folder. Symbolic links are left out unless they are followed; of what cannot be read, it is
@@ -50,10 +58,11 @@ export async function readLocalTree(
   root: string,
   { filter, followLinks = false }: { filter: Filter; followLinks?: boolean },
 ): Promise<LocalTree> {
-  const tree: LocalTree = { files: [], folders: [], leftOut: [], others: [] };
+  const tree: LocalTree = { files: [], folders: [], leftOut: [], others: [], drafts: [] };
   await readFolder(tree, filter, root, '', followLinks ? [await realpath(root)] : undefined);
   tree.files.sort(byPath);
   tree.folders.sort(byPath);
+  tree.drafts.sort(byPath);
   return tree;
 }
 
@@ -80,9 +89,12 @@ async function readFolder(
       leaveOut(path, 'its name is not UTF-8.');
       continue;
     }
-    if (isDraft(name)) continue;
     const from = join(folder, name);
     try {
+      if (isDraft(name)) {
+        await addDraft(name, path, from);
+        continue;
+      }
       const own = await lstat(from);
       const facts = trail && own.isSymbolicLink() ? await stat(from) : own;
       const isFolder = facts.isDirectory();
@@ -98,6 +110,14 @@ async function readFolder(
     } catch (error) {
       leaveOut(path, toTold(error).message);
     }
+  }
+
+  async function addDraft(name: string, path: string, from: string): Promise<void> {
+    if (!isOwnDraft(name)) return;
+    // Its download may end at any moment.
+    const facts = await lstat(from).catch(() => undefined);
+    if (!filter.selects(path, false)) tree.others.push(path);
+    else if (facts?.isFile()) tree.drafts.push({ path, from, size: facts.size, changed: toChanged(facts) });
   }
 
   async function enter(path: string, from: string, isSelected: boolean): Promise<void> {

@@ -4,7 +4,7 @@ import type { File } from '@cadiz/client';
 import { isSame } from './compare.ts';
 import type { Download } from './download-files.ts';
 import { toChanged } from './local-tree.ts';
-import type { Report } from './report.ts';
+import { addFailure, type Report } from './report.ts';
 import { foldersAbove } from './sync-plan.ts';
 
 export interface DownloadRules {
@@ -17,16 +17,21 @@ export interface DownloadRules {
   folders?: readonly string[];
   /** Whether what has this path here will be deleted before. */
   isGoing?: (path: string) => boolean;
+  toKey?: ToKey;
 }
+
+/** What the file system takes for the same path has the same key. */
+export type ToKey = (path: string) => string;
 
 /** File systems of these take two names for one that differ in case or in how accents are composed. */
 const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
-const toKey = (path: string) => (foldsNames ? path.normalize('NFC').toLowerCase() : path);
+export const foldPath: ToKey = (path) => path.normalize('NFC').toLowerCase();
+export const toLocalKey: ToKey = (path) => (foldsNames ? foldPath(path) : path);
 
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to, folders = [], isGoing = () => false }: DownloadRules,
+  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];
@@ -35,7 +40,7 @@ export async function planDownloads(
   const folderKeys = new Set(toFolders);
   for (const { path, file } of wanted) {
     const fail = (error: string) => void report.failed.push({ path, error });
-    const download = { path, file, to: to(path) };
+    const download: Download = { path, file, to: to(path), isNew: false };
     if (!isSafe(path)) fail('its path leads out of the folder.');
     else if (folderKeys.has(toKey(download.to)))
       fail(`a folder has the same name, so this file is left out: cadiz download cadiz:id:${file.id} --to NAME`);
@@ -43,20 +48,24 @@ export async function planDownloads(
     else {
       taken.add(toKey(download.to));
       const here = isGoing(path) ? undefined : await look(download.to);
-      if (here === 'beneath a file') {
-        fail('something here that is no folder is in the way.');
-        continue;
-      }
-      const entry = here && { path, from: download.to, size: here.size, changed: toChanged(here) };
-      if (!entry) downloads.push(download);
+      if (!here) downloads.push({ ...download, isNew: true });
+      else if (here === 'beneath a file') fail('something here that is no folder is in the way.');
       else if (!here.isFile()) fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);
-      else if (await isSame(entry, file, 'down', checksum)) report.unchanged++;
-      else if (ifExists === 'replace') downloads.push(download);
-      else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });
-      else fail(`${download.to} is another file; --if-exists replace overwrites it.`);
+      else await planOver(here, download, fail);
     }
   }
   return downloads;
+
+  async function planOver(here: Stats, download: Download, fail: (error: string) => void): Promise<void> {
+    const { path, file, to } = download;
+    const entry = { path, from: to, size: here.size, changed: toChanged(here) };
+    const same = await isSame(entry, file, 'down', checksum).catch((error: Error) => error);
+    if (same instanceof Error) addFailure(report, path, same);
+    else if (same) report.unchanged++;
+    else if (ifExists === 'replace') downloads.push(download);
+    else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });
+    else fail(`${to} is another file; --if-exists replace overwrites it.`);
+  }
 }
 
 /** What is here in this place, if anything. */

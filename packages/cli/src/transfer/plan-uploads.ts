@@ -3,7 +3,7 @@ import { toFileKey } from '../paths.ts';
 import { isSame } from './compare.ts';
 import type { LocalEntry } from './local-tree.ts';
 import type { RemoteTree } from './remote-tree.ts';
-import type { Report } from './report.ts';
+import { addFailure, type Report } from './report.ts';
 import { toUpload, type Upload } from './upload-files.ts';
 
 export interface UploadRules {
@@ -33,10 +33,14 @@ export async function planUploads(
     const other = taken.get(key);
     taken.set(key, other ?? path);
     const there = remote.get(key);
-    if (other !== undefined)
+    if (other !== undefined) {
       report.failed.push({ path, error: `its folder and that of ${other} are one in a project: rename one of them.` });
+      continue;
+    }
+    const same = there && (await isSame(entry, there, 'up', checksum).catch((error: Error) => error));
+    if (same instanceof Error) addFailure(report, path, same);
     else if (!there) uploads.push(toUpload(entry, path));
-    else if (await isSame(entry, there, 'up', checksum)) report.unchanged++;
+    else if (same) report.unchanged++;
     else if (ifExists === 'replace') uploads.push(toUpload(entry, path, there));
     else if (ifExists === 'keep') uploads.push(toUpload(entry, path));
     else if (ifExists === 'skip') report.skipped.push({ path, why: 'another file has this name.' });

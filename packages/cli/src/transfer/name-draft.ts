@@ -1,0 +1,58 @@
+import type { Stats } from 'node:fs';
+import { link, lstat, rename, rm } from 'node:fs/promises';
+import type { File } from '@cadiz/client';
+import { isSame } from './compare.ts';
+import { toChanged } from './local-tree.ts';
+
+/** A complete draft, and the name that it is to get. */
+export interface Draft {
+  draft: string;
+  /** What the draft is. */
+  written: Stats;
+  file: File;
+  to: string;
+  /** Whether nothing had this name, so that nothing may be overwritten. */
+  isNew: boolean;
+}
+
+/**
+ * Gives a draft its name. If another command has downloaded the same file meanwhile, the draft is only removed.
+ *
+ * @param makeLink creates a hard link, and fails with EEXIST if something has its name
+ * @throws EEXIST if the draft is new and something else has its name by now
+ */
+export async function nameDraft({ draft, written, file, to, isNew }: Draft, makeLink = link): Promise<void> {
+  try {
+    await (isNew ? moveToFree(draft, to, makeLink) : rename(draft, to));
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (!(code === 'EEXIST' || code === 'ENOENT') || !(await isThere(to, written, file))) throw error;
+    await rm(draft, { force: true });
+  }
+}
+
+/** A rename would overwrite what has appeared since. */
+async function moveToFree(draft: string, to: string, makeLink: typeof link): Promise<void> {
+  try {
+    await makeLink(draft, to);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST') throw taken(to);
+    if (code === 'ENOENT') throw error;
+    // Some file systems have no links, and say so with different codes. If it was something else, the rename fails, too.
+    if (await lstat(to).catch(() => undefined)) throw taken(to);
+    return rename(draft, to);
+  }
+  await rm(draft, { force: true });
+}
+
+const taken = (path: string) => Object.assign(new Error(), { code: 'EEXIST', path });
+
+/** Whether what has the name is this file, also if another command has downloaded it. */
+async function isThere(path: string, written: Stats, file: File): Promise<boolean> {
+  const here = await lstat(path).catch(() => undefined);
+  if (!here?.isFile()) return false;
+  if (here.ino === written.ino && here.dev === written.dev) return true;
+  const entry = { path, from: path, size: here.size, changed: toChanged(here) };
+  return isSame(entry, file, 'down', true).catch(() => false);
+}
