@@ -21,6 +21,7 @@ const longest = [
   'e2e/downloads-in-chromium.test.ts',
   'e2e/cli-transfer.test.ts',
   'e2e/client-faults.test.ts',
+  'packages/cli/src/commands/many.test.ts',
   'e2e/admin-objects.test.ts',
   'e2e/start.test.ts',
   'e2e/orphans.test.ts',

@@ -10,7 +10,7 @@ export type ImageView = z.output<typeof ImageFacts>;
  * @param files the table or alias that the columns of the file are read from
  */
 export function toImageSql(files: string): string {
-  return `case when ${files}.mime_type like 'image/%' or ${files}.mime_type like 'video/%' then (
+  return `case when lower(${files}.mime_type) like any ('{image/%,video/%}') then (
     select view from images where images.project_id = ${files}.project_id and images.file_id = ${files}.id
   ) end`;
 }

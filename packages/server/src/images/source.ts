@@ -21,10 +21,10 @@ export function toSource({ objects }: Pick<Deps, 'objects'>, file: ImageFile): S
 
 /** Whether a file may have variants by its type: those of videos are made where IMAGES_VIDEO is on. */
 export function mayHaveVariants(mimeType: string): boolean {
-  return isImageType(mimeType) || mimeType.startsWith('video/');
+  return isImageType(mimeType) || /^video\//i.test(mimeType);
 }
 
 /** The types of files that are looked at as images. What their bytes are decides whether they can be read. */
 export function isImageType(mimeType: string): boolean {
-  return mimeType.startsWith('image/');
+  return /^image\//i.test(mimeType);
 }

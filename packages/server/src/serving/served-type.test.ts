@@ -11,7 +11,10 @@ test.each([
   ['text/plain', 'text/plain; charset=utf-8'],
   ['text/plain; charset=iso-8859-1', 'text/plain; charset=iso-8859-1'],
   ['image/png; a="x, text/html"', 'image/png'],
-  ['text/plain;charset="utf-8"', 'text/plain'],
+  ['text/plain;charset="utf-8"', 'text/plain; charset=utf-8'],
+  ['text/plain; Charset="iso-8859-1"', 'text/plain; Charset=iso-8859-1'],
+  ['text/plain; format=flowed', 'text/plain; format=flowed; charset=utf-8'],
+  ['text/plain; charset="a, text/html"', 'text/plain'],
 ])('%s is displayed as %s', (mimeType, contentType) => {
   expect(toServed(mimeType, 'inline')).toEqual({ contentType, disposition: 'inline' });
   expect(toServed(mimeType, 'attachment')).toEqual({ contentType, disposition: 'attachment' });

@@ -50,10 +50,10 @@ const activeTypes: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Keeps only parameters of plain words: in a quoted one, a browser may see a comma followed by a second type. */
+/** Keeps only parameters of plain words, quoted or not: in other quotes, a browser may see a comma followed by a second type. */
 function toParameters(essence: string, parameters: string[]): string {
-  const plain = parameters.map((text) => text.trim());
+  const plain = parameters.map((text) => text.trim().replace(/^([\w.+-]+)="([\w.+-]+)"$/, '$1=$2'));
   if (!plain.every((text) => /^[\w.+-]+=[\w.+-]+$/.test(text))) return '';
-  if (essence === 'text/plain' && plain.length === 0) return '; charset=utf-8';
+  if (essence === 'text/plain' && !plain.some((text) => /^charset=/i.test(text))) plain.push('charset=utf-8');
   return plain.map((text) => `; ${text}`).join('');
 }

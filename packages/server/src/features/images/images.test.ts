@@ -526,6 +526,17 @@ describe('a link', () => {
     expect((await openLink(made)).headers.get('location')).not.toContain('.variants');
   });
 
+  test('tells nobody which presets its project has', async () => {
+    const own = await openLibrary(service);
+    const patch = (imagePresets: object) =>
+      service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { imagePresets } });
+    await patch({ secret: { w: 32 }, gone: { w: 48 } });
+    const { id } = await record(await paint(), {}, own);
+    const made = await link(id, { image: { preset: 'gone' } }, own);
+    await patch({ secret: { w: 32 } });
+    await expectProblem(openLink(made), 404, 'link_not_found');
+  });
+
   test('serves copies without the place, if its project says so', async () => {
     const own = await openLibrary(service);
     await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
@@ -537,6 +548,12 @@ describe('a link', () => {
       width: 400,
       exif: undefined,
     });
+    // Whatever type somebody has given to it.
+    for (const mimeType of ['IMAGE/JPEG', 'Image/Png', 'image/gif', 'image/bmp; x=y', 'image/svg+xml']) {
+      const disguised = await record(await paint(600, 400), { mimeType }, own);
+      const served = await follow(await openLink(await link(disguised.id, {}, own)));
+      expect([mimeType, served.metadata.exif]).toEqual([mimeType, undefined]);
+    }
     const plain = await record(
       await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
         .png()

@@ -6,10 +6,13 @@ import { removeObjects } from './remove-objects.ts';
 import { sweepNextAt } from './sweep-next-at.ts';
 
 const pagesPerTurn = 50;
+/** For clocks that differ, and PUTs that have begun before their URL expired. */
+const expiryMarginMilliseconds = 5 * 60_000;
 
 /**
  * Removes everything that a deleted project has left in the object store, whoever created it. Uploads under way may
- * still arrive: the project is swept once more when every URL presigned for it has long expired, and forgotten then.
+ * still arrive: the project is swept once more when every URL presigned for it has expired, and again long after that, when
+ * it is forgotten.
  * @throws Problem store_unavailable, and the signal's reason
  */
 export async function sweepDeletedProject(
@@ -21,6 +24,7 @@ export async function sweepDeletedProject(
   const over = removedAt.getTime() + keepMilliseconds(deps.config);
   // Checked before anything is removed: nothing that arrives from then on has a valid signature.
   const isOver = deps.now() > over;
+  const expired = removedAt.getTime() + deps.config.presignTtlSeconds * 1000 + expiryMarginMilliseconds;
   await deps.db.kysely.deleteFrom('stuck_orphans').where('project_id', '=', projectId).execute();
   await abortAll(deps, projectId, signal, count);
   const uploads = await removeAll(deps, projectId, `${projectId}/`, signal, count);
@@ -29,7 +33,7 @@ export async function sweepDeletedProject(
   const more = uploads.more || variants.more;
   if (more) await sweepNextAt(deps, projectId, deps.now());
   else if (kept > 0) await sweepNextAt(deps, projectId, deps.now() + deps.config.janitorIntervalSeconds * 1000);
-  else if (!isOver) await sweepNextAt(deps, projectId, over + 1);
+  else if (!isOver) await sweepNextAt(deps, projectId, (deps.now() > expired ? over : expired) + 1);
   else await forget(deps, projectId);
 }
 

@@ -249,8 +249,13 @@ describe('a deleted project', () => {
     expect(await service.deps.objects.listParts(film, uploadId)).toBeUndefined();
     expect(await isKnown()).toBe(true);
 
+    // What was presigned before is over soon.
     await put(late.storeKey);
-    service.advance(deadline + margin - 60_000);
+    const expiry = service.deps.config.presignTtlSeconds * 1000 + 6 * 60_000;
+    service.advance(expiry);
+    expect(await sweep()).toMatchObject({ removed_project: 1 });
+    await put(late.storeKey);
+    service.advance(deadline + margin - 60_000 - expiry);
     await sweep();
     expect(await isKnown()).toBe(true);
     service.advance(120_000);

@@ -1,17 +1,26 @@
 import type { Input } from '@cadiz/contract';
+import type { Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { Caller } from '../../access/caller.ts';
 import { requireScope } from '../../access/open-project.ts';
 import { toExpiry } from '../../access/to-expiry.ts';
 import { keepProject } from '../../db/keep-rows.ts';
+import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { findRefusal } from '../../images/open-variant.ts';
 import { resolvePreset } from '../../images/presets.ts';
 import { requireImages, toRefused } from '../../images/require-images.ts';
 import { Problem } from '../../problem.ts';
+import { whereInSight } from '../../tree/in-sight.ts';
 import { openFile } from '../../tree/open-file.ts';
 import { type LinkView, toLinkView } from './link-view.ts';
+
+/** Keeps a file from being replaced until the transaction ends: what replaces it takes along the links that it sees. */
+async function keepInSight(trx: Transaction<Schema>, projectId: string, fileId: string): Promise<boolean> {
+  const query = trx.selectFrom('files').select('id').where('project_id', '=', projectId).where('id', '=', fileId);
+  return (await query.where(whereInSight).forShare().executeTakeFirst()) !== undefined;
+}
 
 /** Creates a link to a file, which anyone who has its URL can use. It outlives whoever created it. */
 export async function createLink(
@@ -42,7 +51,9 @@ export async function createLink(
     created_at: new Date(at),
   };
   await deps.db.transaction(async (trx) => {
-    if (!(await keepProject(trx, project.id))) throw new Problem('file_not_found');
+    if (!(await keepProject(trx, project.id)) || !(await keepInSight(trx, project.id, fileId))) {
+      throw new Problem('file_not_found');
+    }
     await trx.insertInto('links').values(row).execute();
     const expires = expiresAt?.toISOString() ?? null;
     const subject = { linkId: row.id, fileId, fileName: file.file_name, disposition, expiresAt: expires };

@@ -54,6 +54,22 @@ describe('a link', () => {
     expect(headers['content-disposition']).toMatch(/^inline; filename="_ b_.png"/);
   });
 
+  test('leads on, although its file is replaced while it is made', async () => {
+    for (let round = 0; round < 12; round++) {
+      const { id } = await record();
+      const { service, key, projectId } = library;
+      const named = { fileName: 'photo.png', mimeType: 'image/png' };
+      const next = await service.upload({ key }, projectId, Buffer.from('newer'), named);
+      const [made, replaced] = await Promise.all([
+        library.call('POST', '/api/storage/links', { fileId: id }),
+        library.call('POST', '/api/storage/record', { ...next, replaces: id }),
+      ]);
+      expect(replaced.status, replaced.text).toBe(200);
+      if (made.status === 200) expect((await follow(made.body.url)).text).toBe('newer');
+      else expect(made.body.code).toBe('file_not_found');
+    }
+  });
+
   test('serves the file also where a site has added to its query', async () => {
     const { id } = await record();
     expect((await follow(`${(await link(id)).url}?fbclid=x&utm_source=y`)).text).toBe('bytes');

@@ -11,6 +11,8 @@ export interface LinkedFile {
   storeKey: string;
   fileName: string;
   mimeType: string;
+  /** What its first bytes are; null if that is not known. */
+  detectedMimeType: string | null;
   fileSize: number;
   etag: string;
   disposition: 'inline' | 'attachment';
@@ -24,7 +26,7 @@ export interface LinkedFile {
 
 const sql = `
   select links.id as "linkId", links.project_id as "projectId", store_key as "storeKey", file_name as "fileName",
-         mime_type as "mimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
+         mime_type as "mimeType", detected_mime_type as "detectedMimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
          ${toImageSql('files')} as image, strip_location as "stripLocation"
   from links join files on files.project_id = links.project_id and files.id = links.file_id
     join projects on projects.id = links.project_id

@@ -7,6 +7,7 @@ import { toImageProblem, toRefused } from '../../images/require-images.ts';
 import { toImageName } from '../../images/sign-image.ts';
 import { isImageType } from '../../images/source.ts';
 import { type Options, type Spec, snap, toSpec, toStrippedSpec } from '../../images/spec.ts';
+import { Problem } from '../../problem.ts';
 import type { LinkedFile } from './open-link.ts';
 
 type ImageDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>;
@@ -24,7 +25,10 @@ export async function toServedFile(
 ): Promise<LinkedFile> {
   const options = file.options ?? (hasOptions(query) ? snap(query) : undefined);
   if (options) {
-    const wanted = await resolvePreset(deps, file.projectId, options);
+    const wanted = await resolvePreset(deps, file.projectId, options).catch((error: unknown) => {
+      // The preset that the link was made with is gone, which is no matter of a visitor's.
+      throw error instanceof Problem && error.code === 'invalid_request' ? new Problem('link_not_found') : error;
+    });
     return withVariant(deps, file, toSpec(wanted, accept));
   }
   const spec = file.stripLocation === 'links' ? await findStripping(deps, file) : undefined;
@@ -48,15 +52,17 @@ function toImage({ fileId, projectId, storeKey, fileName, fileSize, mimeType, im
 }
 
 /** Drawn, not taken with a camera: they have no EXIF. */
-const withoutLocation = /^image\/(?:svg\+xml|gif|bmp|x-icon|vnd\.microsoft\.icon)$/;
+const withoutLocation = /^image\/(?:svg\+xml|gif|bmp|x-icon|vnd\.microsoft\.icon)\s*(?:;|$)/i;
 
 /**
  * How a copy without EXIF is made; undefined if the file says nothing about a location.
  * @throws Problem image_refused if it cannot be read: it is not served as it is, since it may say where it was taken
  */
 async function findStripping(deps: ImageDeps, file: LinkedFile): Promise<Spec | undefined> {
-  if (!isImageType(file.mimeType) || withoutLocation.test(file.mimeType)) return undefined;
+  if (!isImageType(file.mimeType)) return undefined;
   const image = toImage(file);
+  const isDrawn = [file.mimeType, file.detectedMimeType ?? file.mimeType].every((type) => withoutLocation.test(type));
+  if (isDrawn && !(image.image?.state === 'ready' && image.image.hasLocation)) return undefined;
   const view =
     image.image ??
     (await lookAt(deps, image).catch((error: unknown) => {
@@ -64,6 +70,8 @@ async function findStripping(deps: ImageDeps, file: LinkedFile): Promise<Spec | 
     }));
   if (view.state !== 'ready') throw toRefused(view.state);
   if (!view.hasLocation) return undefined;
-  const format = /^image\/(png|webp|avif)$/.exec(file.mimeType)?.[1] as Spec['format'] | undefined;
+  const format = /^image\/(png|webp|avif)\s*(?:;|$)/i.exec(file.mimeType)?.[1]?.toLowerCase() as
+    | Spec['format']
+    | undefined;
   return toStrippedSpec(format ?? 'jpeg');
 }

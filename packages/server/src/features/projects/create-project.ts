@@ -34,6 +34,8 @@ export async function createProject(
         max_file_size_bytes: request.maxFileSizeBytes,
         allowed_mime_types: request.allowedMimeTypes,
         content_mismatch: request.contentMismatch,
+        image_presets: request.imagePresets && JSON.stringify(request.imagePresets),
+        strip_location: request.stripLocation,
         created_at: at,
         updated_at: at,
         created_by: caller.userId,

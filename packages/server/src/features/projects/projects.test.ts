@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { CreateProjectRequest } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countWaiting } from '../../../test/database.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
@@ -24,6 +25,22 @@ async function record(projectId: string, folderId: string | null = null): Promis
   const upload = await service.upload({ as: ada }, projectId, Buffer.from('bytes'), { folderId });
   expect(outcome(await call('POST', '/api/storage/record', upload))).toBe(200);
 }
+
+test('a project is created with every setting that it can have', async () => {
+  const settings = {
+    quotaBytes: 1000,
+    maxFileSizeBytes: 100,
+    allowedMimeTypes: ['image/*'],
+    contentMismatch: 'refuse',
+    imagePresets: { thumb: { w: 32 } },
+    stripLocation: 'links',
+  };
+  expect(Object.keys(CreateProjectRequest.shape).sort()).toEqual(['name', ...Object.keys(settings)].sort());
+  const { status, body, headers } = await call('POST', '/api/projects', { name: 'Whole', ...settings });
+  expect([status, headers.get('cadiz-warning')]).toEqual([200, null]);
+  expect(body).toMatchObject(settings);
+  expect((await call('GET', `/api/projects/${body.id}`)).body).toMatchObject(settings);
+});
 
 test('a project is created, read, renamed and deleted', async () => {
   const made = await call('POST', '/api/projects', { name: 'Été 🌞 100%' });

@@ -163,7 +163,10 @@ async function release(trx: Transaction<Schema>, row: QuarantineRow): Promise<Ba
         folder_id = case when not ${isKept} and id = any(array(select id from looked where is_lost)) then null else folder_id end,
         -- What another file has claimed stays with that file: a release must not stop in the middle.
         external_id = case when not ${isKept} and external_id_ceded then null else external_id end,
-        external_id_ceded = case when ${isKept} then external_id_ceded end`,
+        external_id_ceded = case when ${isKept} then external_id_ceded end,
+        -- A repeated recording is held only to what such a file was recorded with and has kept.
+        updated_at = case when not ${isKept} and (id = any(array(select id from looked where is_lost)) or external_id_ceded)
+          then greatest(date_trunc('milliseconds', now()), updated_at + interval '1 millisecond') else updated_at end`,
   );
   if (heir && batch.keptFiles > 0) {
     await trx

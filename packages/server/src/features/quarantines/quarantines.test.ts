@@ -64,6 +64,18 @@ beforeEach(async () => {
   others = await record(other.key);
 });
 
+test('a file whose folder is gone when it is released can be recorded again as it was', async () => {
+  const folderId = await makeFolder();
+  const recording = await service.upload({ key: leaked.key }, projectId, Buffer.from('bytes'), { folderId });
+  const again = () => service.call('POST', '/api/storage/record', { key: leaked.key, body: recording });
+  const { id } = (await again()).body;
+  const quarantine = await makeOne();
+  await ok('DELETE', `/api/storage/folders/${folderId}`);
+  await ok('POST', quarantines(`/${quarantine.id}/release`), {});
+  const answer = await again();
+  expect([outcome(answer), answer.body.id, answer.body.folderId]).toEqual([200, id, null]);
+});
+
 const makeOne = (more: object = {}) => ok('POST', quarantines(), { apiKeyId: leaked.id, since, ...more });
 
 describe('what a leaked key has uploaded since a moment', () => {

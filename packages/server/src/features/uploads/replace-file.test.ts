@@ -44,6 +44,15 @@ describe('a recording that replaces a file', () => {
     expect(restored.body).toMatchObject({ fileName: 'report.txt', folderId, externalId: null });
   });
 
+  test('leaves the old recording what it was: sent again, it says that the file is in the trash', async () => {
+    const { service, key, projectId } = library;
+    const named = { fileName: 'again.txt', mimeType: 'text/plain' };
+    const recording = { ...(await service.upload({ key }, projectId, Buffer.from('old'), named)), externalId: 'again' };
+    const { body: before } = await record(recording);
+    expect((await record(upload({ replaces: before.id }))).status).toBe(200);
+    expect((await record(recording)).body).toMatchObject({ code: 'file_deleted', fileId: before.id });
+  });
+
   test('keeps its own metadata and externalId if they are given', async () => {
     const before = await old({ metadata: { page: 1 }, externalId: 'kept' });
     const own = { metadata: {}, externalId: 'own' };

@@ -64,7 +64,12 @@ export async function takePlace(
       trashed_at: afterEmptying(project.id, stamp.trashed_at),
       replaced_by: row.id,
       // It goes along, so that restoring the old file takes it from nobody.
-      ...(externalId === old.external_id && { external_id: null, external_id_ceded: null }),
+      ...(externalId !== null &&
+        externalId === old.external_id && {
+          external_id: null,
+          external_id_ceded: null,
+          updated_at: new Date(deps.now()),
+        }),
     })
     .where('project_id', '=', project.id)
     .where('id', '=', fileId)
