@@ -34,7 +34,7 @@ async function readSums(): Promise<Sums[]> {
              reserved.files + recorded.files as "filesOfRows", reserved.bytes + recorded.bytes as "bytesOfRows"
       from tickets cross join lateral (
         select count(*)::int as files, coalesce(sum(bytes), 0)::bigint as bytes
-        from ticket_reservations where ticket_id = tickets.id and state = 'reserved'
+        from ticket_reservations where ticket_id = tickets.id and state in ('reserved', 'refused')
       ) reserved cross join lateral (
         select count(*)::int as files, coalesce(sum(file_size), 0)::bigint as bytes from files where ticket_id = tickets.id
       ) recorded`);

@@ -320,7 +320,8 @@ interface TicketReservationsTable {
   store_key: string;
   ticket_id: string;
   bytes: number;
-  state: Generated<'reserved' | 'released' | 'discarded'>;
+  /** `refused`: still counted, but nobody can record it; its URL may still take bytes. The others: 0013-tickets.sql. */
+  state: Generated<'reserved' | 'released' | 'refused' | 'discarded'>;
   look_at: Date;
   ends_at: Date;
   upload_id: string | null;

@@ -21,7 +21,7 @@ export async function noteArrived(
     text: `update ticket_reservations set seen_at = $3, look_at = least(look_at, $4)
            from unnest($1::uuid[], $2::text[]) as said (project_id, store_key)
            where ticket_reservations.project_id = said.project_id and ticket_reservations.store_key = said.store_key
-             and facts is not null and state <> 'discarded' and seen_at is null`,
+             and facts is not null and state not in ('refused', 'discarded') and seen_at is null`,
     values: [keys.map((key) => key.slice(0, 36)), keys, new Date(at), new Date(at + clientMilliseconds)],
   });
   return rowCount ?? 0;

@@ -144,7 +144,7 @@ const giveBackSql = `
     where ticket_reservations.project_id = $1 and ticket_reservations.store_key = before.store_key
     returning before.state, bytes
   ), given as (
-    select count(*) as files, coalesce(sum(bytes), 0) as bytes from changed where state = 'reserved'
+    select count(*) as files, coalesce(sum(bytes), 0) as bytes from changed where state in ('reserved', 'refused')
   )
   update tickets set used_files = used_files - given.files, used_bytes = used_bytes - given.bytes
   from given where project_id = $1 and id = $2 and given.files > 0`;

@@ -7,6 +7,8 @@ import type { ReservedFacts, Schema } from '../db/schema.ts';
 import { toStatement } from '../db/statement.ts';
 import type { Deps } from '../deps.ts';
 import { type Outcome, Problem, settle } from '../problem.ts';
+import { findIssueTime } from '../store/store-key.ts';
+import type { Reservation } from './reservations.ts';
 import { ticketFactsJson } from './ticket-facts.ts';
 
 /** One upload to reserve room for. */
@@ -177,6 +179,15 @@ function toReserveStatement(
 export function ticketUrlSeconds({ config, now }: Pick<Deps, 'config' | 'now'>, { expiresAt }: TicketCaller): number {
   const left = Math.ceil((expiresAt + ticketGraceMilliseconds - now()) / 1000);
   return Math.max(1, Math.min(config.presignTtlSeconds, left));
+}
+
+/** When the URL of a reservation has expired. Unix milliseconds. */
+export function urlEndOf(
+  { config }: Pick<Deps, 'config'>,
+  { project_id, store_key, ends_at }: Pick<Reservation, 'project_id' | 'store_key' | 'ends_at'>,
+): number {
+  const issuedAt = findIssueTime(project_id, store_key) ?? 0;
+  return Math.min(issuedAt + config.presignTtlSeconds * 1000, ends_at.getTime());
 }
 
 function sum(wanted: readonly { fileSize: number }[]): number {

@@ -7,7 +7,7 @@ import type { Count } from '../../telemetry/observed.ts';
 import { discardAll } from '../../tickets/discard.ts';
 import { clientMilliseconds } from '../../tickets/note-arrived.ts';
 import { dropReservations, giveBack, type Reservation } from '../../tickets/reservations.ts';
-import { lookMarginMilliseconds } from '../../tickets/reserve.ts';
+import { lookMarginMilliseconds, urlEndOf } from '../../tickets/reserve.ts';
 
 const atOnce = 500;
 const headsAtOnce = 8;
@@ -81,7 +81,9 @@ async function lookAtTicket(deps: LookDeps, due: readonly Due[], count: Count, r
   const open = rest.filter(({ upload }) => upload === 'open');
   const aborted = rest.filter(({ upload }) => upload === 'over');
   const single = rest.filter(({ upload }) => upload === 'none');
-  const over = single.filter(({ ends_at, state }) => state === 'discarded' || ends_at.getTime() <= now);
+  const over = single.filter(
+    ({ ends_at, state }) => state === 'refused' || state === 'discarded' || ends_at.getTime() <= now,
+  );
   const waiting = single.filter((one) => !over.includes(one));
 
   await dropReservations(kysely, recorded);
@@ -143,11 +145,6 @@ async function lookAtOwn(
 function nextLook({ project_id, store_key }: Due, now: number): number {
   const age = now - (findIssueTime(project_id, store_key) ?? now);
   return now + Math.max(leastLookMilliseconds, age / 2);
-}
-
-function urlEndOf({ config }: LookDeps, { project_id, store_key, ends_at }: Due): number {
-  const issuedAt = findIssueTime(project_id, store_key) ?? 0;
-  return Math.min(issuedAt + config.presignTtlSeconds * 1000, ends_at.getTime());
 }
 
 /** @param seenAt when they were first seen; unchanged if undefined */

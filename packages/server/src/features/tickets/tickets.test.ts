@@ -79,9 +79,9 @@ async function upload(ticket: string, more: object = {}): Promise<string> {
 async function sums(id: string) {
   const { rows } = await service.deps.db.pool.query(
     `select used_files as files, used_bytes as bytes,
-            (select count(*) from ticket_reservations where ticket_id = $1 and state = 'reserved')::int
+            (select count(*) from ticket_reservations where ticket_id = $1 and state in ('reserved', 'refused'))::int
               + (select count(*) from files where ticket_id = $1)::int as "filesOfRows",
-            ((select coalesce(sum(bytes), 0) from ticket_reservations where ticket_id = $1 and state = 'reserved')
+            ((select coalesce(sum(bytes), 0) from ticket_reservations where ticket_id = $1 and state in ('reserved', 'refused'))
               + (select coalesce(sum(file_size), 0) from files where ticket_id = $1))::bigint as "bytesOfRows"
      from tickets where id = $1`,
     [id],
@@ -718,19 +718,40 @@ describe('what it has reserved', () => {
     expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
   });
 
-  test('is given back with what a refused recording removes', async () => {
+  test('is given back with what a refused recording removes, once its URL takes nothing more', async () => {
     await byAda('PATCH', `/api/projects/${projectId}`, { contentMismatch: 'refuse' });
-    const { id, ticket } = await create();
+    const { id, ticket } = await create({ maxFiles: 1 });
     const png = { mimeType: 'image/png', fileName: 'a.png' };
-    const storeKey = await upload(ticket, png);
+    const { storeKey, presignedUrl } = (await presign(ticket, png)).body;
+    const put = () => send('PUT', presignedUrl, Buffer.from('bytes'));
+    const isThere = async () => (await service.deps.objects.head(storeKey)) !== undefined;
+    expect((await put()).status).toBe(200);
     expect(outcome(await record(ticket, storeKey, png))).toBe('409 content_mismatch');
-    expect(await service.deps.objects.head(storeKey)).toBeUndefined();
+    expect(await isThere()).toBe(false);
+    expect(await sums(id)).toMatchObject({ files: 1, bytes: 5, filesOfRows: 1 });
+    // The URL takes bytes as long as it lives. They are nobody's, and cost the ticket what they were to cost.
+    expect((await put()).status).toBe(200);
+    expect(outcome(await record(ticket, storeKey, png))).toBe('400 invalid_store_key');
+    const byOwner = await byAda('POST', '/api/storage/record', { ...facts(png), storeKey });
+    expect(outcome(byOwner)).toBe('400 invalid_store_key');
+    expect(outcome(await presign(ticket))).toBe('409 ticket_exhausted');
+    await look(21 * minute);
+    expect(await isThere()).toBe(false);
     expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
-    // Only a store that does not check what was signed takes another size than was reserved.
+    expect(
+      (await service.deps.db.pool.query('select from ticket_reservations where ticket_id = $1', [id])).rowCount,
+    ).toBe(0);
+  });
+
+  test('is given back with what has another size than was reserved', async () => {
+    const { id, ticket } = await create({ expiresIn: 3600 });
+    // Only a store that does not check what was signed takes it.
     const { body } = await presign(ticket);
     await send('PUT', service.deps.objects.presignPut(body.storeKey, 7), Buffer.alloc(7, 65));
     expect(outcome(await record(ticket, body.storeKey, { fileSize: 7 }))).toBe('409 upload_size_mismatch');
     expect(await service.deps.objects.head(body.storeKey)).toBeUndefined();
+    expect(await sums(id)).toMatchObject({ files: 1, bytes: 5, filesOfRows: 1 });
+    await look(21 * minute);
     expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
     // A wrong number in the request costs nothing.
     const right = await upload(ticket);

@@ -26,7 +26,7 @@ import { type LockedLimits, lockLimits } from '../../limits/lock-limits.ts';
 import { requireWithin, toPatterns } from '../../limits/require-within-limits.ts';
 import { toRecordingSlot } from '../../limits/usage-slots.ts';
 import { attempt, type Outcome, Problem, settle } from '../../problem.ts';
-import { discardUploaded } from '../../tickets/discard.ts';
+import { refuseUploaded } from '../../tickets/discard.ts';
 import type { Reservation } from '../../tickets/reservations.ts';
 import { cedeExternalIds, externalIdTaken } from '../../tree/external-ids.ts';
 import { toNameKey } from '../../tree/name-key.ts';
@@ -272,7 +272,7 @@ export async function insertFile(
 
 type InsertDeps = Pick<
   Deps,
-  'db' | 'objects' | 'images' | 'inserts' | 'feed' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
+  'config' | 'db' | 'objects' | 'images' | 'inserts' | 'feed' | 'limits' | 'work' | 'log' | 'onMismatch' | 'now'
 >;
 
 /**
@@ -420,7 +420,7 @@ interface Candidate {
 }
 
 async function toCandidates(
-  deps: Pick<Deps, 'db' | 'objects' | 'images' | 'limits' | 'work' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'images' | 'limits' | 'work' | 'now'>,
   caller: Uploader,
   project: OpenProject<'files:write'>,
   uploads: readonly Facts[],
@@ -432,7 +432,7 @@ async function toCandidates(
     // A file that is already recorded is answered, whatever its bytes are.
     const recorded = await findRecorded(deps.db.kysely, project, facts.storeKey);
     refused.set(facts, recorded ? undefined : contentMismatch(facts));
-    if (!recorded && facts.reservation) await discardUploaded(deps, facts.reservation);
+    if (!recorded && facts.reservation) await refuseUploaded(deps, facts.reservation);
   }
   const candidates = uploads
     .filter((facts) => !refused.has(facts))

@@ -10,7 +10,7 @@ import { countRecorded } from '../../limits/count-presigned.ts';
 import { Problem, settle } from '../../problem.ts';
 import type { ObjectFacts } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
-import { discardUploaded } from '../../tickets/discard.ts';
+import { refuseUploaded } from '../../tickets/discard.ts';
 import { requireWithinTicket } from '../../tickets/require-within-ticket.ts';
 import { findReservation, takeAgain, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../views/file-view.ts';
@@ -96,13 +96,13 @@ export async function checkUpload(
   const reservation = await findReservation(deps, project, request.storeKey);
   const isOwn = caller.kind === 'ticket' && reservation?.ticket_id === caller.ticketId;
   if (caller.kind === 'ticket' && !isOwn) return otherwise(notReserved());
-  if (reservation?.state === 'discarded') return otherwise(pastDeadline());
+  if (reservation?.state === 'refused' || reservation?.state === 'discarded') return otherwise(pastDeadline());
   const metadata = withTicketMetadata(request.metadata, reservation?.metadata);
 
   const object = await findObject(deps, request);
   if (!object) return otherwise(missing());
   if (isOwn && object.sizeBytes !== reservation.bytes) {
-    await discardUploaded(deps, reservation);
+    await refuseUploaded(deps, reservation);
     throw notAsReserved(object.sizeBytes, reservation.bytes);
   }
   if (object.sizeBytes !== request.fileSize) return otherwise(sizeMismatch(object.sizeBytes, request.fileSize));

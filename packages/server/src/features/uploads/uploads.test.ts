@@ -653,11 +653,11 @@ describe('an upload whose time is over', () => {
     }
     expect((await complete(completed, {}, clock)).body).toEqual(file);
 
-    clock.advance(hour - 1000);
+    clock.advance(hour - 30_000);
     expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 0 });
     expect([await holds(open), await holds(joined)]).toEqual([true, true]);
 
-    clock.advance(2000);
+    clock.advance(31_000);
     expect(await abandonUploads(clock, 100)).toEqual({ aborted: 2, dropped: 1 });
     expect([await holds(open), await holds(joined), await holds(completed)]).toEqual([false, false, true]);
     expect([await rowsOf(completed), (await rowsOf(open)).length]).toEqual([[], 1]);
