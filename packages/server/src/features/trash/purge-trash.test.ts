@@ -59,6 +59,21 @@ test('removes objects and rows an hour after they could last be restored, and no
   expect(await purge()).toEqual(nothing);
 });
 
+test('in a project with a quota, leaves a file as long as its URL takes its bytes again', async () => {
+  const { file, folder, projectId, ada } = await fresh();
+  await service.call('PATCH', `/api/projects/${projectId}`, { as: ada, body: { quotaBytes: 1000 } });
+  const folderId = await folder();
+  const files = [await file(folderId), await file()];
+  await deleteFolder(folderId);
+  await deleteFile(files[1].id);
+  await empty();
+  expect(await purge()).toEqual(nothing);
+  expect(await counted()).toEqual({ files: 2, bytes: 10, rows: 2, folders: 1 });
+  service.advance((service.deps.config.presignTtlSeconds + 301) * 1000);
+  expect(await purge()).toEqual({ files: 2, folders: 1, bytes: 10, refused: 0 });
+  for (const { storeKey } of files) expect(await isStored(storeKey)).toBe(false);
+});
+
 test('removes an emptied trash at once, but not anything deleted since', async () => {
   const { file, folder, trash } = await fresh();
   const folderId = await folder();

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
 import { emit, theService } from '../../events/record-event.ts';
 import { toPurgingSlot } from '../../limits/usage-slots.ts';
+import { findIssueTime } from '../../store/store-key.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
@@ -19,11 +20,24 @@ interface Doomed {
   store_key: string;
 }
 
+/** A project whose trash is purged. */
+interface Purging {
+  id: string;
+  /**
+   * Unix milliseconds: what was presigned later stays. The store would take the bytes of its URL again, and nobody would count
+   * them. Undefined for a project without a quota.
+   */
+  issuedUntil: number | undefined;
+}
+
 /** How many objects one request to the store removes, and how many rows one statement deletes. */
 const batchSize = 1000;
 
 /** Waits until every replica, even one whose clock is slow, has stopped restoring it. */
 const marginMilliseconds = 3600_000;
+
+/** How long a URL takes bytes: with a margin for clocks that differ, and for a PUT that has begun before it expired. */
+const urlMilliseconds = ({ config }: Pick<Deps, 'config'>) => (config.presignTtlSeconds + 300) * 1000;
 
 /**
  * Purges what can no longer be restored: its objects, then its rows, then the folders left empty. Safe on many replicas
@@ -38,15 +52,16 @@ export async function purgeTrash(
 ): Promise<Purged> {
   const purged: Purged = { files: 0, folders: 0, bytes: 0, refused: 0 };
   const oldest = new Date(toTrashStart(deps, null).getTime() - marginMilliseconds);
-  const { rows } = await deps.db.pool.query<{ id: string; until: Date }>(
-    `select projects.id, until from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
+  const { rows } = await deps.db.pool.query<{ id: string; until: Date; hasQuota: boolean }>(
+    `select projects.id, until, quota_bytes is not null as "hasQuota" from projects cross join lateral (select greatest($1, trash_emptied_at) as until) cut
      where exists (select 1 from files where project_id = projects.id and trash_id = id and trashed_at <= until)
         or exists (select 1 from folders where project_id = projects.id and trash_id = id and trashed_at <= until)`,
     [oldest],
   );
-  for (const { id, until } of rows) {
-    await purgeFiles(deps, id, until, purged, limit);
-    if (purged.files < limit) await purgeTrees(deps, id, until, purged, limit);
+  for (const { id, until, hasQuota } of rows) {
+    const project = { id, issuedUntil: hasQuota ? deps.now() - urlMilliseconds(deps) : undefined };
+    await purgeFiles(deps, project, until, purged, limit);
+    if (purged.files < limit) await purgeTrees(deps, project, until, purged, limit);
     if (purged.files >= limit) break;
   }
   return purged;
@@ -55,7 +70,7 @@ export async function purgeTrash(
 /** Purges files that were deleted on their own. */
 async function purgeFiles(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
-  projectId: string,
+  project: Purging,
   until: Date,
   purged: Purged,
   limit: number,
@@ -66,11 +81,11 @@ async function purgeFiles(
       `select id, store_key, trashed_at from files
        where project_id = $1 and trash_id = id and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
        order by trashed_at, id limit $5`,
-      [projectId, until, last.trashed_at, last.id, Math.min(batchSize, limit - purged.files)],
+      [project.id, until, last.trashed_at, last.id, Math.min(batchSize, limit - purged.files)],
     );
     last = rows.at(-1) ?? last;
     if (rows.length === 0) return;
-    await purgeBatch(deps, projectId, rows, purged, { tellsEach: true });
+    await purgeBatch(deps, project, rows, purged, { tellsEach: true });
   }
 }
 
@@ -80,7 +95,7 @@ async function purgeFiles(
  */
 async function purgeTrees(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
-  projectId: string,
+  project: Purging,
   until: Date,
   purged: Purged,
   limit: number,
@@ -91,21 +106,21 @@ async function purgeTrees(
       `select id, trashed_at from folders
        where project_id = $1 and trash_id = id and trashed_at <= $2 and (trashed_at, id) > ($3, $4)
        order by trashed_at, id limit $5`,
-      [projectId, until, last.trashed_at, last.id, batchSize],
+      [project.id, until, last.trashed_at, last.id, batchSize],
     );
     last = rows.at(-1) ?? last;
     if (rows.length === 0) return;
     for (const { id } of rows) {
-      await purgeTreeFiles(deps, projectId, id, purged, limit);
+      await purgeTreeFiles(deps, project, id, purged, limit);
       if (purged.files >= limit) return;
-      purged.folders += await deleteEmptyFolders(deps, projectId, id);
+      purged.folders += await deleteEmptyFolders(deps, project.id, id);
     }
   }
 }
 
 async function purgeTreeFiles(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
-  projectId: string,
+  project: Purging,
   entryId: string,
   purged: Purged,
   limit: number,
@@ -121,11 +136,11 @@ async function purgeTreeFiles(
        ) inside
        where folders.project_id = $1 and folders.trash_id = $2 and folders.id >= $3
        order by folders.id, inside.id limit $5`,
-      [projectId, entryId, last.folder_id, last.id, Math.min(batchSize, limit - purged.files)],
+      [project.id, entryId, last.folder_id, last.id, Math.min(batchSize, limit - purged.files)],
     );
     last = rows.at(-1) ?? last;
     if (rows.length === 0) return;
-    await purgeBatch(deps, projectId, rows, purged, { tellsEach: false });
+    await purgeBatch(deps, project, rows, purged, { tellsEach: false });
   }
 }
 
@@ -137,18 +152,22 @@ const firstId = '00000000-0000-0000-0000-000000000000';
  */
 async function purgeBatch(
   deps: Pick<Deps, 'db' | 'objects' | 'log' | 'now'>,
-  projectId: string,
+  { id: projectId, issuedUntil }: Purging,
   doomed: Doomed[],
   purged: Purged,
   { tellsEach }: { tellsEach: boolean },
 ): Promise<void> {
-  const refused = await deps.objects.remove(doomed.map(({ store_key }) => store_key));
+  const over = doomed.filter(
+    ({ store_key }) => (findIssueTime(projectId, store_key) ?? 0) <= (issuedUntil ?? Infinity),
+  );
+  if (over.length === 0) return;
+  const refused = await deps.objects.remove(over.map(({ store_key }) => store_key));
   for (const { storeKey, reason } of refused) {
     deps.log.warn({ projectId, storeKey, reason }, 'The object store refused to remove an object from the trash');
   }
   purged.refused += refused.length;
   const kept = new Set(refused.map(({ storeKey }) => storeKey));
-  const ids = doomed.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
+  const ids = over.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
   // Another replica may be deleting the same rows: each is counted by the one that deletes it.
   const { rows } = await deps.db.pool.query<{ files: number; bytes: number }>(
     `with project as materialized (
