@@ -1,6 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FromChild, ToChild } from './messages.ts';
@@ -61,6 +61,7 @@ export function startChild(
     detached: startsOthers,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
+  if (child.pid !== undefined) yieldToOthers(child.pid);
   let words = '';
   child.stderr?.on('data', (chunk) => {
     words = (words + chunk).slice(-maxWords);
@@ -83,6 +84,18 @@ export function startChild(
   });
   child.once('exit', (code, signal) => end({ code, signal, words }));
   return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill };
+}
+
+/**
+ * Requests to the service are more urgent than images. Done from here, since Linux lowers one thread and those that it starts
+ * afterwards: by the time that the child could do it, it has started its threads, and used the processor as if it were urgent.
+ */
+function yieldToOthers(pid: number): void {
+  try {
+    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
+  } catch {
+    // Where that is forbidden, and if it has ended already, images are made all the same.
+  }
 }
 
 function killAll(child: ChildProcess, leadsGroup: boolean): void {

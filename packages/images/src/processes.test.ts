@@ -75,17 +75,19 @@ test('no child is started before it is needed, and one that is unused ends', asy
   expect(started).toHaveLength(2);
 });
 
-test('a child is in the session of this process, where its low priority counts beside it', async () => {
+test('a child is in the session of this process, where the low priority of all its threads counts beside it', async () => {
   const { images, started } = open();
   await makeOne(images, 'priority');
-  const statOf = (pid: number) => {
-    const text = readFileSync(`/proc/${pid}/stat`, 'latin1');
+  const statOf = (path: string) => {
+    const text = readFileSync(`/proc/${path}/stat`, 'latin1');
     return text.slice(text.lastIndexOf(')') + 2).split(' ');
   };
+  const child = `${started[0]}`;
   // proc(5): the session is field 6, the nice value field 19; these begin with field 3.
-  const [child, own] = [statOf(started[0] ?? 0), statOf(process.pid)];
-  expect(child[3]).toBe(own[3]);
-  expect(child[16]).toBe('19');
+  expect(statOf(child)[3]).toBe(statOf(`${process.pid}`)[3]);
+  const threads = readdirSync(`/proc/${child}/task`).map((id) => statOf(`${child}/task/${id}`)[16]);
+  expect(threads.length).toBeGreaterThan(1);
+  expect(new Set(threads)).toEqual(new Set(['10']));
 });
 
 test('what a terminal sends to a whole group does not end a child', async () => {

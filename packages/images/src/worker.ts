@@ -2,7 +2,6 @@
 
 import { once } from 'node:events';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { constants, setPriority } from 'node:os';
 import { join } from 'node:path';
 import { ImageFailed, ImageRefused } from './errors.ts';
 import { readFrom, readHeader } from './header.ts';
@@ -18,8 +17,6 @@ import { makePoster, posterBytes, sniffVideo } from './video.ts';
 /** libvips works in a thread of its own, so this thread sees the memory grow. */
 const watchMilliseconds = 20;
 
-// Requests to the service are more urgent than images.
-setPriority(constants.priority.PRIORITY_LOW);
 // A terminal sends these to all of a group. The service decides when this process ends.
 for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => {});
 
