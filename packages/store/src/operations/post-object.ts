@@ -72,8 +72,8 @@ export async function postObject(call: FormCall): Promise<void> {
       ...description,
       ...(checksum && { checksum }),
     };
-    await indexObject({ store, bucket, key }, record, stored, condition);
-    send(call, answer, { key, record });
+    const indexed = await indexObject({ store, bucket, key }, record, stored, condition);
+    send(call, answer, { key, record: { ...record, etag: indexed.etag } });
   } finally {
     await reader.close();
   }
