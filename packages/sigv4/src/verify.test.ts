@@ -64,6 +64,17 @@ function selfSigned(pairs: Record<string, string>, headers: [string, string][] =
 }
 const signed = (pairs: Record<string, string>, headers?: [string, string][]) => query(() => selfSigned(pairs, headers));
 
+/** A list that is signed as one value, and sent with each item in a line of its own. */
+const listed = (...items: string[]) =>
+  query(
+    () =>
+      selfSigned({}, [
+        ['host', host],
+        ['x-amz-object-attributes', 'ETag,ObjectSize'],
+      ]),
+    ...items.flatMap((item) => ['X-Amz-Object-Attributes', item]),
+  );
+
 const queryError = 'AuthorizationQueryParametersError';
 const headerError = 'AuthorizationHeaderMalformed';
 const secondSignature = `Signature=${'0'.repeat(64)}`;
@@ -239,6 +250,8 @@ const refusals: [what: string, request: VerifyRequest, status: number, code: str
     /content-length/,
   ],
   ['x-amz-meta-a twice', header({}, 'x-amz-meta-a', '1', 'X-Amz-Meta-A', '2'), 400, 'InvalidArgument', /x-amz-meta-a/],
+  ['another list of attributes', listed('ETag', 'Checksum'), 403, 'SignatureDoesNotMatch'],
+  ['a longer list of attributes', listed('ETag', 'ObjectSize', 'Checksum'), 403, 'SignatureDoesNotMatch'],
   ['Authorization twice', header({}, 'Authorization', 'Bearer x'), 400, 'InvalidArgument', /authorization/],
   ...[
     'X-Amz-Copy-Source',
@@ -317,6 +330,7 @@ const believed: [what: string, request: VerifyRequest][] = [
   ['fields without blanks', header(auth(/, /g, ','))],
   ['fields in another order', header(auth(/(Credential=.*), (SignedHeaders=.*), (Signature=.*)/, '$3,$1 ,  $2'))],
   ['header with blanks around it', header({ host: `  ${host} ` })],
+  ['a list of attributes in several lines', listed('ETag', 'ObjectSize')],
 ];
 
 test.each(believed)('believed: %s', (_, request) => {

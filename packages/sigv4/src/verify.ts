@@ -41,6 +41,8 @@ export type Verified = {
 export const toleranceMs = 15 * 60 * 1000;
 // If sent twice, a server might obey one of these headers while the signature covers the other.
 const onceOnly = new Set(['host', 'content-length', 'authorization']);
+// A list, of which some SDKs send each item in a line of its own. All of them are signed, and obeyed.
+const repeatable = 'x-amz-object-attributes';
 
 /**
  * Verifies a request, or says why it is refused ("Authenticating Requests (AWS Signature Version 4)"). Stricter than S3 in
@@ -84,7 +86,8 @@ function readHeaders(rawHeaders: readonly string[]): Headers {
 
 function findRepeated(headers: Headers): string | undefined {
   for (const [name, values] of headers) {
-    if (values.length > 1 && (onceOnly.has(name) || name.startsWith('x-amz-'))) return name;
+    if (values.length < 2 || name === repeatable) continue;
+    if (onceOnly.has(name) || name.startsWith('x-amz-')) return name;
   }
   return undefined;
 }
