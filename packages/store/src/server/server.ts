@@ -84,6 +84,8 @@ export function createStoreServer(
   async function answer(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
+    // An operation may have lifted the limit while the connection waits for it. Before Node sets its own for idle ones.
+    response.prependOnceListener('finish', () => request.socket.setTimeout(limits.idleMilliseconds));
     if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
     if (draining) response.setHeader('connection', 'close');
     const address = readAddress(request.url);
