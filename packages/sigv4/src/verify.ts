@@ -103,7 +103,7 @@ export function checkScope(
   if (scope.terminator !== 'aws4_request') return refuse(400, code, 'The credential must end in "aws4_request".');
   if (scope.service !== 's3') return refuse(400, code, 'The credential is for another service. Sign for "s3".');
   if (scope.region !== region) {
-    return refuse(400, code, `The credential is for another region. Sign for "${region}".`);
+    return { ...refuse(400, code, `The credential is for another region. Sign for "${region}".`), region };
   }
   if (scope.date !== amzDate.slice(0, 8)) {
     return refuse(400, code, 'The date in the credential is not the day of X-Amz-Date. Sign again.');
