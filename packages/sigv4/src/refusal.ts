@@ -5,6 +5,8 @@ export type Refused = {
   code: string;
   /** what is wrong and how to fix it; never a secret, never the expected signature */
   message: string;
+  /** the region to sign for, if the request was signed for another one */
+  region?: string;
 };
 
 export function refuse(status: number, code: string, message: string): Refused {

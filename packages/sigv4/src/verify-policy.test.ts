@@ -52,6 +52,11 @@ const refusals: [what: string, signed: SignedPolicy, status: number, code: strin
   ['a date 8 days back', sign({ now: now + 8 * day }), 403, 'AccessDenied'],
 ];
 
+test('says which region to sign for', () => {
+  const signed = sign({ credential: `${accessKeyId}/20151229/eu-west-1/s3/aws4_request` });
+  expect(verifyPolicy(signed, verifier)).toMatchObject({ ok: false, region: 'us-east-1' });
+});
+
 test.each(refusals)('refuses %s', (_what, signed, status, code) => {
   expect(verifyPolicy(signed, verifier)).toMatchObject({ ok: false, status, code });
 });

@@ -64,6 +64,17 @@ function selfSigned(pairs: Record<string, string>, headers: [string, string][] =
 }
 const signed = (pairs: Record<string, string>, headers?: [string, string][]) => query(() => selfSigned(pairs, headers));
 
+/** A list that is signed as one value, and sent with each item in a line of its own. */
+const listed = (...items: string[]) =>
+  query(
+    () =>
+      selfSigned({}, [
+        ['host', host],
+        ['x-amz-object-attributes', 'ETag,ObjectSize'],
+      ]),
+    ...items.flatMap((item) => ['X-Amz-Object-Attributes', item]),
+  );
+
 const queryError = 'AuthorizationQueryParametersError';
 const headerError = 'AuthorizationHeaderMalformed';
 const secondSignature = `Signature=${'0'.repeat(64)}`;
@@ -239,6 +250,8 @@ const refusals: [what: string, request: VerifyRequest, status: number, code: str
     /content-length/,
   ],
   ['x-amz-meta-a twice', header({}, 'x-amz-meta-a', '1', 'X-Amz-Meta-A', '2'), 400, 'InvalidArgument', /x-amz-meta-a/],
+  ['another list of attributes', listed('ETag', 'Checksum'), 403, 'SignatureDoesNotMatch'],
+  ['a longer list of attributes', listed('ETag', 'ObjectSize', 'Checksum'), 403, 'SignatureDoesNotMatch'],
   ['Authorization twice', header({}, 'Authorization', 'Bearer x'), 400, 'InvalidArgument', /authorization/],
   ...[
     'X-Amz-Copy-Source',
@@ -291,9 +304,10 @@ const refusals: [what: string, request: VerifyRequest, status: number, code: str
   ['malformed X-Amz-Content-Sha256 in the query', signed({ 'X-Amz-Content-Sha256': 'abc' }), 400, 'InvalidArgument'],
 ];
 
-test.each(refusals)('refused: %s', (_, request, status, code, message = /./) => {
+test.each(refusals)('refused: %s', (what, request, status, code, message = /./) => {
   const verdict = verifyRequest(request, verifier);
-  expect(verdict).toEqual({ ok: false, status, code, message: expect.stringMatching(message) });
+  const told = what.startsWith('wrong region') && { region };
+  expect(verdict).toEqual({ ok: false, status, code, message: expect.stringMatching(message), ...told });
   expect(JSON.stringify(verdict)).not.toContain(secretAccessKey);
   // Nothing that looks like a signature leaves, least of all the right one.
   expect(JSON.stringify(verdict)).not.toMatch(/[0-9a-f]{64}/);
@@ -316,6 +330,7 @@ const believed: [what: string, request: VerifyRequest][] = [
   ['header signed 15 minutes ahead', { ...header({}), now: now - 15 * minute }],
   ['fields without blanks', header(auth(/, /g, ','))],
   ['fields in another order', header(auth(/(Credential=.*), (SignedHeaders=.*), (Signature=.*)/, '$3,$1 ,  $2'))],
+  ['a list of attributes in several lines', listed('ETag', 'ObjectSize')],
   ['header with blanks around it', header({ host: `  ${host} ` })],
 ];
 

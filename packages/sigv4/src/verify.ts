@@ -41,6 +41,8 @@ export type Verified = {
 export const toleranceMs = 15 * 60 * 1000;
 // If sent twice, a server might obey one of these headers while the signature covers the other.
 const onceOnly = new Set(['host', 'content-length', 'authorization']);
+// A list, of which some SDKs send each item in a line of its own. All of them are signed, and obeyed.
+const repeatable = 'x-amz-object-attributes';
 
 /**
  * Verifies a request, or says why it is refused ("Authenticating Requests (AWS Signature Version 4)"). Stricter than S3 in
@@ -84,7 +86,8 @@ function readHeaders(rawHeaders: readonly string[]): Headers {
 
 function findRepeated(headers: Headers): string | undefined {
   for (const [name, values] of headers) {
-    if (values.length > 1 && (onceOnly.has(name) || name.startsWith('x-amz-'))) return name;
+    if (values.length < 2 || name === repeatable) continue;
+    if (onceOnly.has(name) || name.startsWith('x-amz-')) return name;
   }
   return undefined;
 }
@@ -100,7 +103,7 @@ export function checkScope(
   if (scope.terminator !== 'aws4_request') return refuse(400, code, 'The credential must end in "aws4_request".');
   if (scope.service !== 's3') return refuse(400, code, 'The credential is for another service. Sign for "s3".');
   if (scope.region !== region) {
-    return refuse(400, code, `The credential is for another region. Sign for "${region}".`);
+    return { ...refuse(400, code, `The credential is for another region. Sign for "${region}".`), region };
   }
   if (scope.date !== amzDate.slice(0, 8)) {
     return refuse(400, code, 'The date in the credential is not the day of X-Amz-Date. Sign again.');

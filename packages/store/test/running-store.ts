@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -125,6 +125,21 @@ export function listFiles(folder: string): string[] {
       .filter((entry) => entry.isFile())
       .map((entry) => `${name}/${entry.name}`);
   return [...under('incoming'), ...under('blobs')];
+}
+
+/** The file of a blob, wherever the store is. */
+export const blobFile = /\/blobs\/\w+\/\w+-/;
+
+/** How many files with such a path this process has open. */
+export function countOpen(path: RegExp): number {
+  const opened = readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${fd}`);
+    } catch {
+      return ''; // closed since
+    }
+  });
+  return opened.filter((file) => path.test(file)).length;
 }
 
 export interface Answer {

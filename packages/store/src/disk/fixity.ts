@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Checksum } from './checksum.ts';
+import { type Checksum, type ChecksumAlgorithm, isCrc } from './checksum.ts';
 import type { DigestName } from './digest.ts';
 
 /** How stored bytes can be checked: the digest of this name must have this value, as `toValue` writes it. */
@@ -19,9 +19,20 @@ export function toValue(name: DigestName, digest: Buffer): string {
  */
 const withoutMd5Bytes = 1024 * 1024;
 
-/** Whether the ETag of a body must be its MD5. */
-export function needsMd5(body: { size: number; md5: string | undefined; checksum: unknown }): boolean {
-  return body.md5 !== undefined || body.checksum === undefined || body.size < withoutMd5Bytes;
+/** Whether the ETag of a body must be its MD5. With `once`, its bytes may be compared with others, and a CRC is no proof. */
+export function needsMd5({
+  size,
+  md5,
+  checksum,
+  once,
+}: {
+  size: number;
+  md5: string | undefined;
+  checksum: { algorithm: ChecksumAlgorithm } | undefined;
+  once?: boolean | undefined;
+}): boolean {
+  if (md5 !== undefined || checksum === undefined || size < withoutMd5Bytes) return true;
+  return once === true && isCrc(checksum.algorithm);
 }
 
 /**

@@ -55,8 +55,8 @@ export interface IndexDb {
   /** The record of an object by its name in the index; nothing if that is broken. */
   findByName(name: Uint8Array): ObjectRecord | undefined;
   /**
-   * `kept`: `mayReplace` said that nothing needs to change. `removed` is what was released. `entry` has the bytes of the
-   * object.
+   * `kept`: `mayReplace` said that nothing needs to change, and the object that stays. `removed` is what was released.
+   * `entry` has the bytes of the object.
    *
    * @throws what `mayReplace` throws, which changes nothing
    */
@@ -65,7 +65,7 @@ export interface IndexDb {
     key: string,
     record: ObjectRecord,
     options?: { entry?: PackEntry; mayReplace?: MayReplace },
-  ): Promise<{ outcome: 'stored' | 'kept' | 'no-bucket'; removed: LetGo[] }>;
+  ): Promise<{ outcome: 'stored' | 'kept' | 'no-bucket'; removed: LetGo[]; kept?: Content | undefined }>;
   /** All in one transaction, with an outcome for each, in order. An object that did not exist counts as deleted. */
   deleteObjects(
     bucket: string,
@@ -282,7 +282,8 @@ function toIndexDb(tables: IndexTables): IndexDb {
       commit(() => {
         if (entry) changePack(entry.pack, { known: entry.decide() });
         if (!buckets.has(bucket)) return { outcome: 'no-bucket', removed: [] };
-        if (mayReplace && !mayReplace(findContent(bucket, key))) return { outcome: 'kept', removed: [] };
+        const before = findContent(bucket, key);
+        if (mayReplace && !mayReplace(before)) return { outcome: 'kept', removed: [], kept: before };
         return { outcome: 'stored', removed: replaceObject(bucket, key, toPacked(record, entry)) };
       }),
     deleteObjects: (bucket, deletions) =>

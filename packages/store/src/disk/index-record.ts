@@ -25,6 +25,7 @@ export interface ObjectRecord {
 export interface Content {
   size: number;
   etag: string;
+  checksum?: ObjectChecksum;
 }
 
 export interface BucketRecord {

@@ -65,6 +65,8 @@ export interface IndexTables {
   meta: Table<string, number | string>;
   /** Runs the change in a transaction; resolves with its result once that is durable. */
   commit<T>(change: () => T): Promise<T>;
+  /** Within a transaction: its number. Changes that share a transaction share it. */
+  transaction(): number;
   /** @throws Error if it cannot be read */
   position(): Position;
   /** Starts a history of its own at this sequence. Older versions refuse the folder from then on. */
@@ -220,6 +222,7 @@ export async function openIndexTables(
     packs,
     meta,
     commit: committer.commit,
+    transaction: committer.transaction,
     position: () => {
       const history = meta.get('history');
       if (history === brokenRecord) throw new Error('The history of the index cannot be read.');
@@ -256,6 +259,7 @@ interface Queued {
 
 interface Committer {
   commit<T>(change: () => T): Promise<T>;
+  transaction(): number;
   follow(follower: Follower): void;
   onChange(change: Change): void;
   retell(change: Change): void;
@@ -274,6 +278,7 @@ function groupCommits(
 ): Committer {
   let queue: Queued[] = [];
   let committing = false;
+  let transaction = 0;
   let follower: Follower | undefined;
   /** Those of the current transaction. */
   let changes: Change[] = [];
@@ -298,6 +303,7 @@ function groupCommits(
   }
 
   async function commitGroup(group: readonly Queued[]): Promise<Committed | { error: unknown }> {
+    transaction += 1;
     changes = [];
     retold = [];
     let sequence = 0;
@@ -332,6 +338,7 @@ function groupCommits(
         });
         if (!committing) void commitAll();
       }),
+    transaction: () => transaction,
     follow: (next) => {
       follower = next;
     },

@@ -83,23 +83,33 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
   let dirty = true;
   let failed = false;
 
+  function fail(error: unknown): void {
+    if (failed) return;
+    failed = true;
+    onFailure(error);
+  }
+
   async function attempt(work: () => Promise<unknown>): Promise<void> {
     if (failed) return;
     try {
       await work();
     } catch (error) {
-      failed = true;
-      onFailure(error);
+      fail(error);
     }
+  }
+
+  /** Within `attempt`: a string cannot hold a line of more than half a gigabyte. */
+  async function write(content: JournalHead | JournalEntry): Promise<void> {
+    const line = toLine(content);
+    const position = bytes;
+    bytes += line.length;
+    await writeFully(file, [line], position);
   }
 
   return {
     append: (content) => {
-      const line = toLine(content);
-      const position = bytes;
-      bytes += line.length;
       dirty = true;
-      written = written.then(() => attempt(() => writeFully(file, [line], position)));
+      written = written.then(() => attempt(() => write(content)));
       return written;
     },
     flush: async () => {
@@ -112,7 +122,8 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
     hasFailed: () => failed,
     close: async () => {
       await written;
-      await attempt(() => file.close());
+      // Also if it has failed: a handle must not be collected while it is open.
+      await file.close().catch(fail);
     },
   };
 }

@@ -18,6 +18,7 @@ import { breakRecord } from '../../test/damage.ts';
 import { beginUpload, sendPart } from '../../test/multipart.ts';
 import {
   bucket,
+  countOpen,
   filed,
   folderOfTest,
   keys,
@@ -32,7 +33,7 @@ import { type IndexDb, openIndexDb } from './index-db.ts';
 import type { Change } from './index-table.ts';
 import type { IndexTables } from './index-tables.ts';
 import { openJournal } from './journal.ts';
-import { readJournal, readJournalEnd } from './journal-file.ts';
+import { createJournal, readJournal, readJournalEnd } from './journal-file.ts';
 import type { Log } from './log.ts';
 import { type Loss, rebuildIndex } from './rebuild-index.ts';
 
@@ -302,6 +303,37 @@ test('a journal that could not be started is started later', async () => {
   await until(() => statSync(journalOf(folder)).ino !== ino);
   await journal.close();
   expect(await replay(folder)).toEqual(await contents(index));
+  await index.close();
+});
+
+test('a journal that could not be written is closed all the same', async () => {
+  const failures: unknown[] = [];
+  const journal = await createJournal('/dev/full', (error) => failures.push(error));
+  await journal.append({ sequence: 1, changes: [] });
+  expect([failures.length, countOpen(/^\/dev\/full$/)]).toEqual([1, 1]);
+  await journal.close();
+  expect([failures.length, countOpen(/^\/dev\/full$/)]).toEqual([1, 0]);
+});
+
+test('a change that no line can hold is made, and costs the journal, which is replaced', async () => {
+  const folder = folderOfTest();
+  const index = await openIndexDb(join(folder, 'index'));
+  const unwritable = index.tables.position().sequence + 2;
+  const tables: IndexTables = {
+    ...index.tables,
+    // As when it is longer than a string can be.
+    follow: (follower) =>
+      index.tables.follow((committed) => {
+        const changes: Change[] = committed.sequence === unwritable ? [['objects', 'a', 1n]] : [];
+        return follower({ ...committed, changes: [...committed.changes, ...changes] });
+      }),
+  };
+  const journal = await openJournal({ folder, tables, log: silent, retryMilliseconds: 5 });
+  const { ino } = statSync(journalOf(folder));
+  for (const name of ['one', 'unwritable', 'three']) await index.createBucket(name, { createdAt: 1 });
+  await until(() => statSync(journalOf(folder)).ino !== ino);
+  await journal.close();
+  expect([...(await replay(folder)).keys()].sort()).toEqual(['buckets one', 'buckets three', 'buckets unwritable']);
   await index.close();
 });
 

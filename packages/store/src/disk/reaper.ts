@@ -39,6 +39,7 @@ export async function openReaper(
   let removed: string[] = [];
   let timer: NodeJS.Timeout | undefined;
   let forgetting = Promise.resolve();
+  let releasing = Promise.resolve();
   const holders = new Map<string, number>();
   const postponed = new Set<string>();
   const removals = new Set<Promise<void>>();
@@ -57,8 +58,14 @@ export async function openReaper(
     }
   }
 
+  /** One upload after the other: several would release their parts in the same transaction. */
+  function removeParts(uploadId: string): Promise<void> {
+    releasing = releasing.then(() => releaseParts(uploadId));
+    return releasing;
+  }
+
   /** A few parts in each transaction, so that others get their turn in between. */
-  async function removeParts(uploadId: string): Promise<void> {
+  async function releaseParts(uploadId: string): Promise<void> {
     try {
       for (;;) {
         const blobs = await index.uploads.letGoParts(uploadId);

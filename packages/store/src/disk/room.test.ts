@@ -77,6 +77,27 @@ test('bytes that are being written are not counted twice before an upload is ref
   half.release();
 });
 
+test('a removal that takes long keeps no upload waiting that has room meanwhile', async () => {
+  const room = openRoom(tmpdir(), () => new Promise(() => undefined));
+  const bytes = shareOf(0.5);
+  let onDisk = 0;
+  const half = await room.begin(
+    bytes,
+    written(() => onDisk),
+  );
+  await half.take(bytes);
+  const waiting = room.begin(shareOf(0.7), nothing);
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  onDisk = bytes;
+  (await waiting).release();
+  half.release();
+});
+
+test('an upload without room is refused although the removal goes on', async () => {
+  const room = openRoom(tmpdir(), () => new Promise(() => undefined), 10);
+  await expect(room.begin(shareOf(1.1), nothing)).rejects.toMatchObject(full);
+});
+
 test('an upload is not refused before what is being removed is gone', async () => {
   let finish = (): void => undefined;
   const removal = new Promise<void>((resolve) => {

@@ -1,4 +1,5 @@
 import { statfs } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { shareRuns } from './blobs.ts';
 import { NoRoom } from './disk-error.ts';
 
@@ -39,6 +40,9 @@ const spareShare = 0.02;
 const measuredForMilliseconds = 100;
 /** How much of the spare room may be taken before the disk is measured again. */
 const unmeasuredShare = 0.25;
+/** How often, and for how long, the disk is measured while files are being removed: less than slow bodies are given. */
+const removedEveryMilliseconds = 250;
+const defaultRemovedWithinMilliseconds = 5_000;
 /** What the index and the file system write for an object besides its bytes, at most. */
 const extraBytes = 16 * 1024;
 
@@ -67,8 +71,13 @@ interface Upload extends Progress {
  * The disk is measured at most ten times a second while little is taken, and always before an upload is refused.
  *
  * @param removed - resolves when the files that are being removed are gone: whoever has made room may use it at once
+ * @param removedWithinMilliseconds - how long an upload waits for that at most, before it is refused
  */
-export function openRoom(folder: string, removed: () => Promise<unknown> = async () => undefined): Room {
+export function openRoom(
+  folder: string,
+  removed: () => Promise<unknown> = async () => undefined,
+  removedWithinMilliseconds = defaultRemovedWithinMilliseconds,
+): Room {
   const uploads = new Set<Upload>();
   let measured: Measured = { free: 0, spare: 0, at: Number.NEGATIVE_INFINITY };
   /** Taken, and perhaps not on the disk yet when it was measured: by uploads that have ended, and by all. */
@@ -100,23 +109,36 @@ export function openRoom(folder: string, removed: () => Promise<unknown> = async
     return performance.now() - at < measuredForMilliseconds && takenSince < spare * unmeasuredShare;
   }
 
+  const removedBy = () => performance.now() + removedWithinMilliseconds;
   const hasRoom = (bytes: number) => measured.free >= unsettled + bytes + measured.spare;
 
-  /** Measures the disk and, if it seems to have no room, measures it again once pending writes are done. */
-  async function findRoom(bytes: number): Promise<boolean> {
+  /**
+   * Measures the disk and, if it seems to have no room, measures it again while pending writes and removals finish. It
+   * does not wait for removals beyond `until`.
+   */
+  async function findRoom(bytes: number, until: number): Promise<boolean> {
     if (isCurrent() && hasRoom(bytes)) return true;
     await measure();
     if (hasRoom(bytes)) return true;
-    // Bytes being written count twice for a moment: as taken, and as gone from the disk. A failed write is reported by
-    // its own upload.
-    await Promise.allSettled([removed(), ...[...uploads].map((upload) => upload.drained())]);
-    await measure();
-    return hasRoom(bytes);
+    let removing = true;
+    const removal = Promise.allSettled([removed()]).then(() => {
+      removing = false;
+    });
+    do {
+      await Promise.race([removal, delay(removedEveryMilliseconds, undefined, { ref: false })]);
+      // Bytes being written count twice for a moment: as taken, and as gone from the disk. A failed write is reported by
+      // its own upload.
+      await Promise.allSettled([...uploads].map((upload) => upload.drained()));
+      await measure();
+      if (hasRoom(bytes)) return true;
+    } while (removing && performance.now() < until);
+    return false;
   }
 
   /** Finds out whether the disk has room for what was taken, once uploads that are already giving way have left it. */
   async function requireRoom(upload: Upload): Promise<void> {
-    while (!(await findRoom(0))) {
+    const until = removedBy();
+    while (!(await findRoom(0, until))) {
       if (!givingWay) {
         givingWay = upload;
         throw new NoRoom('for all of the bytes');
@@ -132,7 +154,7 @@ export function openRoom(folder: string, removed: () => Promise<unknown> = async
   }
 
   async function begin(mostBytes: number, progress: Progress): Promise<Share> {
-    if (!(await findRoom(mostBytes))) throw new NoRoom(`for these ${mostBytes} bytes`);
+    if (!(await findRoom(mostBytes, removedBy()))) throw new NoRoom(`for these ${mostBytes} bytes`);
     let end = (): void => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;

@@ -20,8 +20,8 @@ export interface UploadName {
 }
 
 /**
- * What a change released: a blob, something in a pack, or the parts of an upload that has too many to release at once. Only
- * `letGoParts` can reach those from then on.
+ * What a change released: a blob, something in a pack, or the parts of an upload, if there are too many to release at once.
+ * Only `letGoParts` can reach those from then on.
  */
 export type LetGo = string | { pack: string } | { partsOf: string };
 
@@ -84,7 +84,7 @@ export interface UploadIndex {
 
 /** What the index shares with its uploads. All of it is called within a transaction. */
 export interface UploadIndexParts {
-  tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'blobs' | 'commit'>;
+  tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'blobs' | 'commit' | 'transaction'>;
   findObject(bucket: string, key: string): FoundObject | undefined;
   /** Replaces what was there by an object, and returns what was released. */
   replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[];
@@ -92,13 +92,15 @@ export interface UploadIndexParts {
   letGo(blob: string): string;
 }
 
-/** How many parts are released at once: 10,000 would block the thread for a tenth of a second. */
+/** How many parts a transaction releases: 10,000 would block the thread for a tenth of a second. */
 const partsOfATurn = 200;
 // Longer than any key of the index, and short enough for lmdb, which accepts no longer keys, not even to search for.
 const maxStartBytes = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
-  const { buckets, uploads, parts, doomedUploads, blobs, commit } = index.tables;
+  const { buckets, uploads, parts, doomedUploads, blobs, commit, transaction } = index.tables;
+  /** The latest transaction that has released the parts of objects, and how many it has released. */
+  let released = { transaction: 0, parts: 0 };
 
   function* allPartsFrom(
     uploadId: string,
@@ -163,10 +165,15 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
   }
 
   function removeParts(uploadId: string): LetGo[] {
-    const keys = [...keysOf(uploadId, partsOfATurn + 1)];
-    if (keys.length <= partsOfATurn) return removeEach(keys);
-    doomedUploads.put(uploadId, true);
-    return [{ partsOf: uploadId }];
+    if (released.transaction !== transaction()) released = { transaction: transaction(), parts: 0 };
+    const left = partsOfATurn - released.parts;
+    const keys = [...keysOf(uploadId, left + 1)];
+    if (keys.length > left) {
+      doomedUploads.put(uploadId, true);
+      return [{ partsOf: uploadId }];
+    }
+    released.parts += keys.length;
+    return removeEach(keys);
   }
 
   return {

@@ -140,7 +140,10 @@ function assemble(completion: Completion, state: UploadState): Assembled | undef
   requireCompletionChecksum(completion.wanted, checksum);
   completion.checksum = checksum;
   if (size > maxUploadBytes) throw new S3Error('EntityTooLarge', 'An object can have at most 5 TiB.');
-  if (!mayWrite(condition, before, { size, etag })) return { record: undefined, partNumbers: new Set() };
+  if (!mayWrite(condition, before, { size, etag, ...(checksum && { checksum }) })) {
+    if (before) completion.etag = before.etag;
+    return { record: undefined, partNumbers: new Set() };
+  }
   const { headers, metadata } = upload;
   const multipart = { uploadId: name.uploadId, parts: parts.length, ...findPartBytes(parts, found) };
   return {

@@ -39,10 +39,10 @@ async function copy(call: Call): Promise<string> {
   const checksum = copied.checksum ? { ...copied.checksum, type: 'FULL_OBJECT' as const } : keptChecksum(source);
   const lastModified = wholeSeconds(store.now());
   const description = { size, etag, lastModified, headers, metadata, ...(checksum && { checksum }) };
-  await indexObject(call, description, stored, condition);
+  const indexed = await indexObject(call, description, stored, condition);
   const children = [
     textElement('LastModified', new Date(lastModified).toISOString()),
-    textElement('ETag', `"${etag}"`),
+    textElement('ETag', `"${indexed.etag}"`),
     ...checksumElements(checksum),
     ...(checksum ? [textElement('ChecksumType', checksum.type)] : []),
   ];

@@ -62,6 +62,15 @@ test('returns what was asked for, and nothing else', async () => {
   expect([found.ETag, found.Checksum, found.StorageClass]).toEqual([undefined, undefined, undefined]);
 });
 
+test('accepts the list in several lines, as aws-sdk-go-v2 sends it', async () => {
+  const url = store.presign('GET', 'checked', {
+    query: { attributes: '' },
+    headers: { 'x-amz-object-attributes': 'ETag,ObjectSize' },
+  });
+  const answer = await send('GET', url, { headers: { 'x-amz-object-attributes': ['ETag', 'ObjectSize'] } });
+  expect(answer.text).toMatch(/<ETag>\w+<\/ETag><ObjectSize>5<\/ObjectSize><\/GetObjectAttributesResponse>$/);
+});
+
 test('returns the number of parts, and lists those that have checksums', async () => {
   expect((await attributes('plain parts')).ObjectParts).toEqual({ TotalPartsCount: 3 });
   for (const key of ['checked parts 1,2,3', 'checked parts 2,5,9']) {

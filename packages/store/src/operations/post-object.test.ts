@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Fields, formBody, formType, signForm, signPolicy } from '../../test/form.ts';
 import { md5, partOf } from '../../test/multipart.ts';
-import { type Answer, bucket, send, startStore, type TestStore, until } from '../../test/running-store.ts';
+import { type Answer, bucket, region, send, startStore, type TestStore, until } from '../../test/running-store.ts';
 import { openByteReader } from '../protocol/byte-reader.ts';
 import { readForm } from '../protocol/form-data.ts';
 import { readPolicy, requireAllowed } from '../protocol/post-policy.ts';
@@ -102,6 +102,15 @@ test('a form is for a bucket: sent to an object it is an unsigned request, howev
     const answer = await post(formBody(signForm({ key: 'elsewhere' }), 'hello'), { to });
     expect([answer.status, answer.code]).toEqual([403, 'AccessDenied']);
   }
+});
+
+test('a form for another region is refused with the right one', async () => {
+  const form = signForm({ key: 'elsewhere' });
+  const credential = String(form['x-amz-credential']).replace(region, 'eu-west-1');
+  const answer = await post(formBody({ ...form, 'x-amz-credential': credential }, 'hello'));
+  expect([answer.status, answer.code]).toEqual([400, 'InvalidArgument']);
+  expect(answer.headers['x-amz-bucket-region']).toBe(region);
+  expect(answer.text).toContain(`<Region>${region}</Region>`);
 });
 
 describe('refuses, and stores nothing', () => {

@@ -12,7 +12,7 @@ import { checksumHeaders, readGiven, requireSame, toChecksumHeaders } from '../p
 import { type Form, readBoundary, readForm } from '../protocol/form-data.ts';
 import { isHeader } from '../protocol/parameters.ts';
 import { type PostPolicy, readPolicy, requireAllowed } from '../protocol/post-policy.ts';
-import { noSuchBucket, notImplemented, S3Error } from '../protocol/s3-error.ts';
+import { noSuchBucket, notImplemented, refused, S3Error } from '../protocol/s3-error.ts';
 import { document, textElement } from '../protocol/xml.ts';
 import { wholeSeconds } from './multipart-upload.ts';
 import { contentHeaders, indexObject, type ReceivedBody, readMetadata } from './put-object.ts';
@@ -72,8 +72,8 @@ export async function postObject(call: FormCall): Promise<void> {
       ...description,
       ...(checksum && { checksum }),
     };
-    await indexObject({ store, bucket, key }, record, stored, condition);
-    send(call, answer, { key, record });
+    const indexed = await indexObject({ store, bucket, key }, record, stored, condition);
+    send(call, answer, { key, record: { ...record, etag: indexed.etag } });
   } finally {
     await reader.close();
   }
@@ -107,7 +107,7 @@ function believe({ store, bucket, findSecretAccessKey }: FormCall, { fields, fil
     now,
   };
   const verdict = verifyPolicy(signed, { region: store.region, findSecretAccessKey });
-  if (!verdict.ok) throw new S3Error(verdict.code, verdict.message, verdict.status);
+  if (!verdict.ok) throw refused(verdict);
   const policy = readPolicy(signed.policy);
   const key = toText(field('key').replace(/\$\{filename\}/g, () => fileName));
   const texts = new Map([...fields].map(([name, value]) => [toText(name), toText(value)]));

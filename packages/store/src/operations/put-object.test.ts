@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { GetObjectCommand, HeadObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { formBody, formType, signForm } from '../../test/form.ts';
 import {
   bucket,
   keptEitherWay,
@@ -12,6 +13,8 @@ import {
   targetOf,
   until,
 } from '../../test/running-store.ts';
+import { checksumAlgorithms, checksumOf } from '../disk/checksum.ts';
+import { checksumHeader } from '../protocol/checksum-header.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -200,6 +203,53 @@ describe('if a presigned address writes once (checklist 41, T14)', () => {
     expect([answer.text, answer.headers['content-type']]).toEqual(['the photo', 'image/png']);
     await until(() => sealed.files().length === files.length);
     expect(sealed.files()).toEqual(files);
+  });
+
+  test.each(checksumAlgorithms)('it can be repeated with 2 MiB and their %s', async (algorithm) => {
+    const key = `checked ${algorithm}`;
+    const body = Buffer.alloc(2 * 1024 * 1024, algorithm);
+    const put = (bytes: Buffer) => {
+      const query = { [checksumHeader(algorithm)]: checksumOf(algorithm, bytes) };
+      return send('PUT', sealed.presign('PUT', key, { query }), { body: bytes });
+    };
+    const first = await put(body);
+    const again = await put(body);
+    expect([first.status, again.status]).toEqual([200, 200]);
+    expect(again.headers.etag).toBe(first.headers.etag);
+    expect((await send('HEAD', sealed.presign('HEAD', key))).headers.etag).toBe(first.headers.etag);
+    const other = await put(Buffer.alloc(body.length, 'other'));
+    expect([other.status, other.code]).toEqual([412, 'PreconditionFailed']);
+  });
+
+  test('a copy, form or completion with the same bytes changes nothing, and is answered with the ETag that stays', async () => {
+    const body = Buffer.alloc(1024 * 1024, 'same');
+    const checksum = { 'x-amz-checksum-sha256': checksumOf('SHA256', body) };
+    const put = (key: string, query = {}) =>
+      send('PUT', sealed.presign('PUT', key, { query: { ...checksum, ...query } }), { body });
+    const { headers: first } = await put('stays');
+    await put('source');
+    const headers = { 'x-amz-copy-source': `/${bucket}/source` };
+    const copied = await send('PUT', sealed.presign('PUT', 'stays', { headers }), { headers });
+    expect(copied.text).toContain(String(first.etag).slice(1, -1));
+    const form = {
+      headers: { 'content-type': formType },
+      body: formBody(signForm({ key: 'stays', ...checksum }), body),
+    };
+    expect((await send('POST', `${sealed.endpoint}/${bucket}`, form)).headers.etag).toBe(first.etag);
+
+    const complete = async () => {
+      const query = { uploads: '', 'x-amz-checksum-algorithm': 'SHA256' };
+      const begun = await send('POST', sealed.presign('POST', 'parts', { query }));
+      const uploadId = /<UploadId>(.*?)</.exec(begun.text)?.[1] ?? '';
+      const { headers } = await put('parts', { uploadId, partNumber: '1' });
+      const part = `<Part><PartNumber>1</PartNumber><ETag>${headers.etag}</ETag></Part>`;
+      const sent = { body: `<CompleteMultipartUpload>${part}</CompleteMultipartUpload>` };
+      const { text } = await send('POST', sealed.presign('POST', 'parts', { query: { uploadId } }), sent);
+      return /<ETag>(.*?)</.exec(text)?.[1];
+    };
+    const etag = await complete();
+    expect(etag).toMatch(/-1&quot;$/);
+    expect(await complete()).toBe(etag);
   });
 
   test.each(keptEitherWay)(

@@ -28,6 +28,8 @@ export interface PromisedBody {
   checksum: PromisedChecksum | undefined;
   /** how the bytes are framed, if at all */
   chunked: ChunkedBody | undefined;
+  /** see WriteCondition */
+  once?: boolean | undefined;
 }
 
 /**
@@ -77,8 +79,8 @@ export async function putObject(call: Call): Promise<void> {
     metadata: upload.metadata,
     ...(checksum && { checksum }),
   };
-  await indexObject(call, record, stored, upload.condition);
-  sendEmpty(call, 200, { etag: `"${etag}"`, ...toChecksumHeaders(checksum) });
+  const indexed = await indexObject(call, record, stored, upload.condition);
+  sendEmpty(call, 200, { etag: `"${indexed.etag}"`, ...toChecksumHeaders(checksum) });
 }
 
 /** @throws S3Error InvalidRequest, MissingContentLength, InvalidArgument, EntityTooLarge, InvalidDigest */
@@ -96,9 +98,11 @@ export function readPromisedBody(call: Call): PromisedBody {
 }
 
 function readUpload(call: Call): Upload {
+  const condition = readWriteCondition(call);
   return {
     ...readPromisedBody(call),
-    condition: readWriteCondition(call),
+    once: condition.once,
+    condition,
     headers: readContentHeaders(call),
     metadata: readMetadata(call.headers),
   };
@@ -238,7 +242,8 @@ function toChecksum(promised: PromisedChecksum, digest: Buffer, chunked: Chunked
 }
 
 /**
- * Turns received bytes into the object with this key. A blob that does not become one is removed.
+ * Turns received bytes into the object with this key. A blob that does not become one is removed. Returns the object that
+ * has the key then: this one, or the one that stays because it has the same bytes.
  *
  * @throws S3Error NoSuchBucket, PreconditionFailed, NoSuchKey
  */
@@ -247,15 +252,16 @@ export async function indexObject(
   description: Omit<ObjectRecord, 'blob' | 'packed' | 'inline' | 'multipart'>,
   content: StoredBytes,
   condition: WriteCondition,
-): Promise<void> {
+): Promise<Content> {
   const { index, packs, reaper } = store;
   const mayReplace = (before: Content | undefined) => mayWrite(condition, before, description);
   const put = async (record: ObjectRecord, entry?: PackEntry) => {
     const options = { mayReplace, ...(entry && { entry }) };
-    const { outcome, removed } = await index.putObject(bucket, key, record, options);
+    const { outcome, removed, kept } = await index.putObject(bucket, key, record, options);
     if (outcome === 'no-bucket') throw noSuchBucket(bucket);
     void reaper.remove(removed);
     store.onObject(bucket, key);
+    return kept ?? record;
   };
   if ('bytes' in content) {
     const entry = await packs.append(index.nameOf(bucket, key), content.bytes);
@@ -267,7 +273,7 @@ export async function indexObject(
   }
   const { blob } = content;
   try {
-    await put({ ...description, blob });
+    return await put({ ...description, blob });
   } finally {
     await settleBlob(store, blob);
   }

@@ -1,3 +1,5 @@
+import type { Refused } from '@cadiz/sigv4';
+
 /**
  * The S3 error codes that this store answers with, and their HTTP status (Amazon S3 API reference, "Error
  * responses").
@@ -54,9 +56,11 @@ export class S3Error extends Error {
   readonly status: number;
   /** sent with the answer */
   readonly headers: Record<string, string> = {};
+  /** The right region, if the request is for another; for the document. */
+  region: string | undefined;
 
   constructor(code: S3ErrorCode, message: string);
-  /** For codes decided elsewhere (the signature check has its own status). */
+  /** For codes decided elsewhere, with their status; see `refused`. */
   constructor(code: string, message: string, status: number);
   constructor(code: string, message: string, status?: number) {
     super(message);
@@ -64,6 +68,14 @@ export class S3Error extends Error {
     this.code = code;
     this.status = status ?? statusOf[code as S3ErrorCode];
   }
+}
+
+/** What the signature check refuses. Clients read the right region from the document or from the header. */
+export function refused({ code, message, status, region }: Refused): S3Error {
+  const error = new S3Error(code, message, status);
+  error.region = region;
+  if (region !== undefined) error.headers['x-amz-bucket-region'] = region;
+  return error;
 }
 
 /** A 501 that names the feature. */

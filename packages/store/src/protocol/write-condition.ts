@@ -1,3 +1,4 @@
+import { isCrc } from '../disk/checksum.ts';
 import type { Content } from '../disk/index-record.ts';
 import type { Call } from './call.ts';
 import { namesEtag } from './etag.ts';
@@ -56,7 +57,7 @@ export function mayWrite(condition: WriteCondition, before: Content | undefined,
     throw new S3Error('PreconditionFailed', 'An object with this key already exists, and If-None-Match: * was sent.');
   }
   if (once) {
-    if (before.etag === next.etag && before.size === next.size) return false;
+    if (haveSameBytes(before, next)) return false;
     throw new S3Error(
       'PreconditionFailed',
       'An object with this key already exists, and a presigned address of this store writes only once.',
@@ -64,6 +65,15 @@ export function mayWrite(condition: WriteCondition, before: Content | undefined,
   }
   if (ifMatch === undefined || namesEtag(ifMatch, before.etag, 'strong')) return true;
   throw new S3Error('PreconditionFailed', `The object is not the one named by If-Match: its ETag is "${before.etag}".`);
+}
+
+/** Whether it is proved that they have. A CRC proves nothing: other bytes with the same one are easily made. */
+function haveSameBytes(before: Content, next: Content): boolean {
+  if (before.size !== next.size) return false;
+  if (before.etag === next.etag) return true;
+  const { checksum } = before;
+  if (!checksum || isCrc(checksum.algorithm)) return false;
+  return checksum.algorithm === next.checksum?.algorithm && checksum.value === next.checksum.value;
 }
 
 /**

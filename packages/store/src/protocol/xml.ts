@@ -34,11 +34,19 @@ export function document(name: string, children: readonly string[]): string {
 }
 
 /** S3's error document, which has no namespace. */
-export function errorDocument(fields: { code: string; message: string; resource: string; requestId: string }): string {
+export function errorDocument(fields: {
+  code: string;
+  message: string;
+  resource: string;
+  requestId: string;
+  /** the right one, if a request is for another */
+  region?: string | undefined;
+}): string {
   const children = [
     textElement('Code', fields.code),
     textElement('Message', fields.message),
     textElement('Resource', fields.resource),
+    ...(fields.region === undefined ? [] : [textElement('Region', fields.region)]),
     textElement('RequestId', fields.requestId),
   ];
   return `${xmlDeclaration}${element('Error', children)}`;

@@ -332,6 +332,18 @@ const modes: Mode[] = [
   ],
 ];
 
+test('a signature for another region is refused with the right one, which clients then sign for', async () => {
+  for (const sendSigned of [signed, queried]) {
+    const answer = await sendSigned('GET', there, { region: 'eu-west-1' });
+    expect(answer.headers['x-amz-bucket-region']).toBe(region);
+    expect(answer.text).toContain(`<Region>${region}</Region>`);
+    const head = await sendSigned('HEAD', there, { region: 'eu-west-1' });
+    expect(head.headers['x-amz-bucket-region']).toBe(region);
+    const other = await sendSigned('GET', there, { secretAccessKey: 'other' });
+    expect([other.headers['x-amz-bucket-region'], other.text.includes('<Region>')]).toEqual([undefined, false]);
+  }
+});
+
 /** Everything that a request could have changed. */
 async function stateOf(): Promise<string> {
   const buckets = await store.client.send(new ListBucketsCommand({}));

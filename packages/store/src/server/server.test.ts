@@ -1,6 +1,17 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, send, sendBytes, startStore, type TestStore, targetOf, until } from '../../test/running-store.ts';
+import {
+  blobFile,
+  bucket,
+  countOpen,
+  folderOfTest,
+  send,
+  sendBytes,
+  startStore,
+  type TestStore,
+  targetOf,
+  until,
+} from '../../test/running-store.ts';
 
 let store: TestStore;
 beforeAll(async () => {
@@ -143,6 +154,24 @@ test('a body that drips is cut off and leaves nothing; one that keeps moving is 
   expect(dripped).toBe('');
   expect(moved).toMatch(/^HTTP\/1.1 200 /);
   await until(() => impatient.files().every((file) => !file.includes('incoming/')));
+  await impatient.close();
+});
+
+test('an answer that nobody reads is cut off, also behind an upload on the same connection', async () => {
+  const dataDir = folderOfTest();
+  const patient = await startStore({ dataDir });
+  await send('PUT', patient.presign('PUT', 'large'), { body: Buffer.alloc(40 * 1024 * 1024) });
+  await patient.close();
+  const impatient = await startStore({ dataDir, idleMilliseconds: 500 });
+  const head = (method: string, key: string) =>
+    `${method} ${targetOf(impatient.presign(method, key))} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\n`;
+  const socket = connect(impatient.port, '127.0.0.1').pause();
+  socket.write(`${head('PUT', 'small')}Content-Length: 5\r\n\r\nhello${head('GET', 'large')}\r\n`);
+  const reading = () => countOpen(blobFile) > 0;
+  await until(reading);
+  await until(() => !reading());
+  socket.destroy();
+  expect((await send('GET', impatient.presign('GET', 'small'))).text).toBe('hello');
   await impatient.close();
 });
 

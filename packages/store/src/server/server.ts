@@ -15,7 +15,7 @@ import { isForm, postObject } from '../operations/post-object.ts';
 import { type Address, readAddress } from '../protocol/address.ts';
 import { requireBucketName } from '../protocol/call.ts';
 import { readParameters } from '../protocol/parameters.ts';
-import { S3Error } from '../protocol/s3-error.ts';
+import { refused, S3Error } from '../protocol/s3-error.ts';
 import { errorDocument } from '../protocol/xml.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { findOperation, requireUnderstood } from './routes.ts';
@@ -84,6 +84,8 @@ export function createStoreServer(
   async function answer(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
+    // An operation may have lifted the limit while the connection waits for it. Before Node sets its own for idle ones.
+    response.prependOnceListener('finish', () => request.socket.setTimeout(limits.idleMilliseconds));
     if (hasBody(request)) cutSlowBody(request, limits.slowBodyMilliseconds);
     if (draining) response.setHeader('connection', 'close');
     const address = readAddress(request.url);
@@ -116,7 +118,7 @@ export function createStoreServer(
     );
     if (!verified.ok) {
       const hint = verified.code === 'SignatureDoesNotMatch' ? signatureHint(request) : '';
-      throw new S3Error(verified.code, verified.message + hint, verified.status);
+      throw refused({ ...verified, message: verified.message + hint });
     }
     const { headers, query } = readParameters(request.headers, address.query);
     const toErrorDocument = (cause: unknown) => reportError(store, request, requestId, toS3Error(cause), cause);
@@ -186,12 +188,12 @@ async function answerError(
 /** Logs what is the store's own fault, and makes the error document for the client. */
 function reportError(store: Store, request: IncomingMessage, requestId: string, error: S3Error, cause: unknown) {
   const { method, url, socket } = request;
-  const { code, message, status } = error;
+  const { code, message, status, region } = error;
   const path = pathOf(url);
   if (status >= 500 && status !== 501 && !socket.destroyed) {
     store.log({ level: 'error', message, requestId, method, path, error: String(cause) });
   }
-  return errorDocument({ code, message, resource: path, requestId });
+  return errorDocument({ code, message, resource: path, requestId, region });
 }
 
 /** Never with the query, which contains the signature. */
