@@ -38,6 +38,11 @@ export interface Exchange {
   onClose(listener: () => void): void;
 }
 
+/** The method of the URL to which a request is redirected: a client that asks with HEAD goes on with HEAD. */
+export function redirectedMethod({ method }: Pick<Exchange, 'method'>): 'GET' | 'HEAD' {
+  return method === 'HEAD' ? 'HEAD' : 'GET';
+}
+
 /** What stands after the `?`, decoded. */
 export interface Query {
   /** The first value of each name. */

@@ -91,6 +91,12 @@ export function createLimitsCache(
   };
 }
 
+/**
+ * SQL for the size of uploads in parts together, as far as a number can say it. That size is only declared: a client may begin
+ * thousands of the largest files at once.
+ */
+export const openBytesSql = `least(coalesce(sum(file_size), 0), ${Number.MAX_SAFE_INTEGER})::bigint`;
+
 interface LimitsRow {
   quota_bytes: number | null;
   max_file_size_bytes: number | null;
@@ -117,7 +123,7 @@ async function readLimits(
                   else (select coalesce(sum(total_bytes), 0) from project_usage where project_id = $1) end::bigint
                as stored_bytes,
              case when quota_bytes is null then 0
-                  else (select coalesce(sum(file_size), 0) from uploads
+                  else (select ${openBytesSql} from uploads
                         where project_id = $1 and aborted_at is null and completed_at is null) end::bigint
                as open_bytes,
              case when quota_bytes is null then 0

@@ -187,6 +187,20 @@ describe('record has the last word', () => {
   });
 });
 
+test('uploads in parts that are declared larger together than any number hinder no others', async () => {
+  const projectId = await createProject();
+  await service.deps.db.pool.query(
+    `insert into uploads (project_id, id, store_key, store_upload_id, file_name, file_size, mime_type, part_size, expires_at)
+     select $1, gen_random_uuid(), 'k' || n, 'u', 'n', 5::bigint * 1024 ^ 4, 'a/b', 1024 ^ 3, now() + interval '1 day'
+     from generate_series(1, 2000) n`,
+    [projectId],
+  );
+  const recordAs = async (externalId: string) => outcome(await record({ ...(await upload(projectId, 5)), externalId }));
+  expect([await recordAs('one'), await recordAs('one')]).toEqual([200, '409 external_id_taken']);
+  await change(projectId, { quotaBytes: Number.MAX_SAFE_INTEGER });
+  expect(outcome(await presign(projectId, 5))).toBe('409 quota_exceeded');
+});
+
 describe('fifty uploads at once (checklist 40, T12)', () => {
   async function fifty(projectId: string, size: number) {
     const presigned = await Promise.all(Array.from({ length: 50 }, () => presign(projectId, size)));

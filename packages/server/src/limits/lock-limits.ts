@@ -2,7 +2,7 @@ import { sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
-import { type ProjectLimits, toLimits } from './find-limits.ts';
+import { openBytesSql, type ProjectLimits, toLimits } from './find-limits.ts';
 
 /** The exact limits of a project, and what else decides whether a file can be inserted. */
 export interface LockedLimits {
@@ -54,7 +54,7 @@ async function readOpenUploads(
   storeKeys: readonly string[],
 ): Promise<{ openBytes: number; ofUploads: ReadonlySet<string> }> {
   const { rows } = await sql<{ bytes: number; own: string[] }>`
-    select coalesce(sum(file_size), 0)::bigint as bytes,
+    select ${sql.raw(openBytesSql)} as bytes,
            coalesce(array_agg(store_key) filter (where store_key = any(${storeKeys}::text[])), '{}') as own
     from uploads where project_id = ${project.id} and aborted_at is null and completed_at is null`.execute(trx);
   return { openBytes: rows[0]?.bytes ?? 0, ofUploads: new Set(rows[0]?.own) };

@@ -215,7 +215,7 @@ describe.each([false, true])('with statistics: %s', (analyzed) => {
         id,
         key: { name: order === 'asc' ? '' : 'X', createdAt: id, fileSize: order === 'asc' ? '0' : '9999999' }[sort],
       };
-      await expectIndexed('files', skipStatement(listed, start), 11);
+      await expectIndexed('files', skipStatement('files', listed, start), 11);
       await expectIndexed('files', scanStatement({ kind: 'files', listed, start: null, limit }, bound), bound);
     },
   );

@@ -137,8 +137,8 @@ export async function readMixedPage(
  * Reads one page using bounded statements only. Usually the index of the order has the page at once. If the rows of a
  * page lie far apart, a search continues in the name index, and a filter in the index of metadata, which find what is
  * rare fast. What is too frequent for that, but not near the start, is found by reading on in the order; when `isLate`
- * says so, the page comes back short, even empty, and the next one continues there. Files in a deleted tree are skipped
- * by a jump to the next file outside it.
+ * says so, the page comes back short, even empty, and the next one continues there. Files in a deleted tree, and what is
+ * outside the folder of a key, are skipped by a jump to what comes next.
  */
 export async function readPage(
   deps: Pick<Deps, 'db'>,
@@ -202,7 +202,7 @@ async function completePage(
     // Each page makes progress, however late it is.
     if (isSearch && (asksIndex || scans > 1) && isLate())
       return { ...page, more: true, last: { ...reached, isFrequent } };
-    const next = isSearch ? reached : await findNext(deps, listed, reached, onward);
+    const next = isSearch ? reached : await findNext(deps, request, reached, onward);
     if (!next) break;
     const rest = { ...request, start: next, limit: limit - page.count };
     const bound = deps.db.listing.portion(listed.projectId).next;
@@ -234,14 +234,14 @@ async function find(deps: Pick<Deps, 'db'>, request: PageRequest, reading: Readi
   return undefined;
 }
 
-/** Where to continue a listing of everything: after a run of deleted folders if nothing else lies in between. */
+/** Where to continue a listing of everything: after what is in deleted folders, or out of the caller's reach. */
 async function findNext(
   deps: Pick<Deps, 'db'>,
-  listed: Listed,
+  { kind, listed }: PageRequest,
   reached: Position,
   reading: Reading,
 ): Promise<Start | undefined> {
-  const { rows } = await deps.db.listing.query<Position>(skipStatement(listed, reached), reading);
+  const { rows } = await deps.db.listing.query<Position>(skipStatement(kind, listed, reached), reading);
   return rows[0] && { ...rows[0], inclusive: true };
 }
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type pg from 'pg';
 import { toShapedStatement, toStatement } from '../../db/statement.ts';
-import { folderInSight } from '../../tree/in-sight.ts';
+import { folderInSight, unmarkedByParent } from '../../tree/in-sight.ts';
 import { toGramQuery } from '../../tree/name-grams.ts';
 import { fileJson } from '../../views/file-view.ts';
 import { folderJson } from '../../views/folder-view.ts';
@@ -396,17 +396,21 @@ export function findByNameStatement(request: SearchRequest, { most, bound }: Fin
   };
   const begin = laterOf(request.start, first, order);
   const fromBegin = fromStart(plan, begin.inclusive ? 'from' : 'after', 'head');
+  // If more begin with the search string than were examined, what comes after those is not known yet.
+  const isKnown = `((select id from ending) is null or
+      (name_key, id) ${order === 'asc' ? '<=' : '>='} ((select name_key from ending), (select id from ending)))`;
   const deciding = `
     select id from (
       select * from beginning
       union all
       select * from candidates
       where project_id = :projectId ${inPlace(plan)} ${fromStart(plan, plan.start)} and not starts_with(name_key, :search)
+        and ${isKnown}
     ) either
     where ${all([...toMatches(plan), ...toRowConditions(plan)])} order by ${toOrder(plan)} limit :limit::int + 1`;
   const overflow = `
     (select count(*) > ${most} from candidates) or
-    count(*) <= :limit::int and (select count(*) = ${bound} from beginning) as overflow`;
+    count(*) <= :limit::int and (select id from ending) is not null as overflow`;
   const sql = `
     with candidates as materialized (
       select ${toDeciding(plan)} from ${kind} where name_grams(project_id, name_key) @@ :grams::tsquery and trash_id is null
@@ -416,6 +420,8 @@ export function findByNameStatement(request: SearchRequest, { most, bound }: Fin
         select ${toDeciding(plan)} from ${kind} where project_id = :projectId and trash_id is null ${inPlace(plan)} ${fromBegin}
         order by ${toIndexOrder(plan)} limit ${bound}
       ) next where starts_with(name_key, :search)
+    ), ending as materialized (
+      select (array_agg(name_key))[${bound}] as name_key, (array_agg(id))[${bound}] as id from beginning
     )
     ${gather(plan, toWholeRows(plan, deciding), ':limit::int', overflow)}`;
   const grams = toGramQuery(projectId, search, 'inside');
@@ -433,21 +439,28 @@ function laterOf(start: Start | null, other: Start, order: Listed['order']): Sta
   return isAfter === (order === 'asc') ? start : other;
 }
 
-/** The next file after `start` that no trashed folder hides: the first, in the order, of every folder's first file. */
-export function skipStatement(listed: Listed, start: Start): pg.QueryConfig {
-  const plan = toPlan({ kind: 'files', listed, start });
-  const { column, direction } = plan;
+/**
+ * The next file or folder after `start` that is in sight and within the caller's reach: the first, in the order, of what each
+ * folder in sight has first. Of folders, only those of a caller who cannot reach all of them need it.
+ */
+export function skipStatement(kind: Kind, listed: Listed, start: Start): pg.QueryConfig {
+  const plan = toPlan({ kind, listed, start });
+  const { column, direction, parent, isWithin } = plan;
   const next = (inFolder: string) => `
-    select ${column} as key, id from files
-    where project_id = :projectId and folder_id ${inFolder} and trash_id is null ${fromStart(plan, plan.start)}
-    order by ${inDirection(['folder_id', 'trash_id'], direction)}, ${toOrder(plan)} limit 1`;
+    select ${column} as key, id from ${kind}
+    where project_id = :projectId and ${parent} ${inFolder} and trash_id is null ${fromStart(plan, plan.start)}
+    order by ${inDirection([parent, 'trash_id'], direction)}, ${toOrder(plan)} limit 1`;
+  // As in `joinChildren`: one folder at a time.
+  const places = isWithin
+    ? `folders_within(:projectId, :within) reached cross join lateral (
+        select id from folders where project_id = :projectId and id = reached.id and ${unmarkedByParent} offset 0
+      ) place`
+    : '(select id from folders where project_id = :projectId and trash_id is null) place';
   const sql = `
     select key::text, id from (
-      (${next('is null')})
-      union all
-      select head.* from folders cross join lateral (${next('= folders.id')}) head
-      where folders.project_id = :projectId and folders.trash_id is null
+      ${isWithin ? '' : `(${next('is null')}) union all`}
+      select head.* from ${places} cross join lateral (${next('= place.id')}) head
     ) heads
     order by heads.key ${direction}, id ${direction} limit 1`;
-  return toStatement('list-skip', sql, toValues({ listed, start, limit: 0 }));
+  return toStatement(`list-skip-${kind}`, sql, toValues({ listed, start, limit: 0 }));
 }

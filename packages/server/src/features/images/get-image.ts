@@ -13,23 +13,30 @@ export interface SignedImage {
   cacheSeconds: number;
 }
 
+/** How the client asks for an image. */
+export interface Asking {
+  /** What it accepts, for `f=auto`. */
+  accept: string | undefined;
+  /** The one that it will ask the object store with. */
+  method: 'GET' | 'HEAD';
+}
+
 /** How long the URL of a variant is valid at least. */
 export const imageSeconds = 900;
 
 /**
  * A signed URL of the object store for an image in the size and format that is asked for; it is made if need be.
- * @param accept what the client accepts, for `f=auto`
  */
 export async function getImage(
   deps: Pick<Deps, 'db' | 'objects' | 'access' | 'images' | 'log' | 'now'>,
   caller: Caller,
   { id, ...asked }: { id: string } & Options,
-  accept: string | undefined,
+  { accept, method }: Asking,
 ): Promise<SignedImage> {
   const { file } = await openFile(deps, caller, id, 'files:read');
   const options = await resolvePreset(deps, file.project_id, asked);
   const variant = await openVariant(deps, file, toSpec(options, accept));
   const lifetime = toLifetime(deps.now(), imageSeconds);
-  const url = signVariant(deps, variant, file.file_name, { ...lifetime, disposition: 'inline' });
+  const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: 'inline' });
   return { url, cacheSeconds: imageSeconds / 2 };
 }

@@ -354,6 +354,15 @@ describe('a signed URL of an image', () => {
     expect((await sign(id, { w: 90, f: 'auto' })).url).toContain('/i/');
   });
 
+  test('leads to a URL for HEAD if it is asked for with HEAD, as the image of a file does', async () => {
+    const { id } = await record(await paint());
+    const { url } = await sign(id, { w: 31 });
+    for (const path of [new URL(url).pathname, `/api/storage/files/${id}/image?w=31`]) {
+      const { headers } = await service.call('HEAD', path, { key: library.key });
+      expect((await send('HEAD', headers.get('location') ?? '')).status).toBe(200);
+    }
+  });
+
   test('ends when it expires, with its file, and if it is changed', async () => {
     const { id } = await record(await paint());
     const { url } = await sign(id, { w: 50 }, { expiresIn: 60 });

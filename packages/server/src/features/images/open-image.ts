@@ -6,13 +6,13 @@ import { toSpec } from '../../images/spec.ts';
 import { Problem } from '../../problem.ts';
 import { toLifetime } from '../../serving/lifetime.ts';
 import { whereInSight } from '../../tree/in-sight.ts';
-import { imageSeconds, type SignedImage } from './get-image.ts';
+import { type Asking, imageSeconds, type SignedImage } from './get-image.ts';
 
 /** What the token in a URL leads to: `getImage` without a caller. Whatever is wrong with the token, the problem is the same. */
 export async function openImage(
   deps: Pick<Deps, 'db' | 'objects' | 'imageTokens' | 'images' | 'log' | 'now'>,
   token: string,
-  accept: string | undefined,
+  { accept, method }: Asking,
 ): Promise<SignedImage> {
   const order = deps.imageTokens.open(token);
   const file =
@@ -29,6 +29,6 @@ export async function openImage(
   const leftSeconds = Math.max(1, Math.floor(order.expiresAt - deps.now() / 1000));
   const seconds = Math.min(leftSeconds, imageSeconds);
   const lifetime = toLifetime(deps.now(), seconds);
-  const url = signVariant(deps, variant, file.file_name, { ...lifetime, disposition: order.disposition });
+  const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: order.disposition });
   return { url, cacheSeconds: seconds / 2 };
 }

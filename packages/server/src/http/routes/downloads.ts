@@ -1,10 +1,11 @@
 import { ArchiveParams, ContentQuery, FileParams } from '@cadiz/contract';
-import { createDownloadUrl } from '../../features/downloads/create-download-url.ts';
 import { readArchive } from '../../features/downloads/read-archive.ts';
+import { signDownload } from '../../features/downloads/sign-download.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
 import { withinTrace } from '../../telemetry/within-trace.ts';
+import { openFile } from '../../tree/open-file.ts';
 import { requireKeyOrSession } from '../caller.ts';
-import type { Handler } from '../exchange.ts';
+import { type Handler, redirectedMethod } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';
 import { toLoggedRequest } from '../logged-request.ts';
 import { streamBytes } from '../stream-bytes.ts';
@@ -17,7 +18,9 @@ export const redirectToContent: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
   const { id } = readParams(exchange, FileParams);
   const { disposition } = readQuery(exchange, ContentQuery);
-  const { url } = await createDownloadUrl(deps, caller, { id, expiresIn: contentSeconds, disposition });
+  const { file } = await openFile(deps, caller, id, 'files:read');
+  const wanted = { expiresIn: contentSeconds, disposition, method: redirectedMethod(exchange) };
+  const { url } = signDownload(deps, file, wanted);
   return new Response(null, {
     status: 302,
     // Pages of other origins may embed this link too: its target has its own rules about that.

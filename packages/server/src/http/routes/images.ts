@@ -3,7 +3,7 @@ import { getImage, type SignedImage } from '../../features/images/get-image.ts';
 import { openImage as openSigned } from '../../features/images/open-image.ts';
 import { mayVary } from '../../images/spec.ts';
 import { requireKeyOrSession } from '../caller.ts';
-import type { Handler } from '../exchange.ts';
+import { type Handler, redirectedMethod } from '../exchange.ts';
 import { readParams, readQuery } from '../input.ts';
 
 export const redirectToImage: Handler = async (deps, exchange) => {
@@ -11,14 +11,16 @@ export const redirectToImage: Handler = async (deps, exchange) => {
   const { id } = readParams(exchange, FileParams);
   const options = readQuery(exchange, ImageQuery);
   if (mayVary(options)) exchange.extraHeaders.push('Vary', 'Accept');
-  return redirect(await getImage(deps, caller, { id, ...options }, exchange.header('accept')), 'private');
+  const asking = { accept: exchange.header('accept'), method: redirectedMethod(exchange) };
+  return redirect(await getImage(deps, caller, { id, ...options }, asking), 'private');
 };
 
 export const openImage: Handler = async (deps, exchange) => {
   const { token } = readParams(exchange, SignedImageParams);
   // The token says whether it does: not known here, and harmless otherwise.
   exchange.extraHeaders.push('Vary', 'Accept');
-  return redirect(await openSigned(deps, token, exchange.header('accept')), 'public');
+  const asking = { accept: exchange.header('accept'), method: redirectedMethod(exchange) };
+  return redirect(await openSigned(deps, token, asking), 'public');
 };
 
 function redirect({ url, cacheSeconds }: SignedImage, cachedBy: 'private' | 'public'): Response {

@@ -10,7 +10,7 @@ import { toAddressBlock } from '../../rate-limits/address-block.ts';
 import { toContentDisposition } from '../../serving/content-disposition.ts';
 import { toServed } from '../../serving/served-type.ts';
 import { clientAddress } from '../client-address.ts';
-import type { Exchange, Handler } from '../exchange.ts';
+import { type Exchange, type Handler, redirectedMethod } from '../exchange.ts';
 import { toWanted } from '../file-range.ts';
 import { readParams, readQuery } from '../input.ts';
 import { toLoggedRequest } from '../logged-request.ts';
@@ -30,7 +30,7 @@ export const openLink: Handler = async (deps, exchange) => {
 };
 
 function redirectToFile(deps: Deps, exchange: Exchange, file: LinkedFile): Response {
-  const { url, cacheSeconds } = signLink(deps, file, exchange.method === 'HEAD' ? 'HEAD' : 'GET');
+  const { url, cacheSeconds } = signLink(deps, file, redirectedMethod(exchange));
   const cache = cacheSeconds > 0 ? `public, max-age=${cacheSeconds}` : 'no-store';
   return new Response(null, { status: 302, headers: { ...forAnybody, Location: url, 'Cache-Control': cache } });
 }
