@@ -121,6 +121,15 @@ describe('passkeys of an account that somebody else was in (checklist 8)', () =>
   });
 });
 
+test('an account that guesses have closed stays closed to them when its owner signs in with a passkey (checklist 14)', async () => {
+  const { email, authenticator } = await signUpWithPasskey();
+  const guess = () => post(openBrowser(service), 'sign-in/email', { email, password: 'wrong horse battery' });
+  for (let time = 0; time < 5; time++) expect(outcome(await guess())).toBe('401 invalid_email_or_password');
+  expect(outcome(await guess())).toBe('429 too_many_attempts');
+  expect(outcome(await signIn(openBrowser(service), authenticator))).toBe(200);
+  expect(outcome(await guess())).toBe('429 too_many_attempts');
+});
+
 describe('an attestation, which nobody has asked for', () => {
   test('is accepted if the passkey made it itself', async () => {
     const { browser } = await signUp();
