@@ -617,7 +617,7 @@ export const errorCatalogue = {
     status: 429,
     title: 'Too many wrong codes were sent for this account.',
     happened:
-      'After ten wrong codes in a row, whoever sent them, the account accepts no codes for a quarter of an hour.',
+      'After ten wrong codes in a row, whoever sent them, at sign-in or in a session, the account accepts no codes for a quarter of an hour.',
     mend: 'Wait the number of seconds in `Retry-After`. Whoever sent the codes knew the password: if it was not you, change it.',
   },
   too_many_sign_ins: {
