@@ -473,7 +473,8 @@ export const routes = {
     method: 'POST',
     path: '/api/account/password',
     summary: 'Set a new password; ends all of your other sessions',
-    description: 'Requires the current password, so that a session left open is not enough to take over the account.',
+    description:
+      'Requires the current password, so that a session left open is not enough to take over the account. The answer sets a new session cookie; the one that was sent stops working.',
     tag: 'Accounts',
     access: 'session',
     body: ChangePasswordRequest,
