@@ -254,7 +254,7 @@ export const errorCatalogue = {
     status: 404,
     title: 'There is no such archive.',
     happened:
-      'The URL was altered or has expired, what it names no longer exists, or whoever requested it may no longer read the project: the key was revoked, the session that requested the URL has ended (by signing out, or because the password was changed elsewhere), or the membership has ended.',
+      'The URL was altered or has expired, what it names no longer exists, or whoever requested it may no longer read the project: the key was revoked, the session that requested the URL has ended (by signing out, or because the password or the second factor was changed), or the membership has ended.',
     mend: 'Request a new URL with `POST /api/storage/archives`.',
   },
   api_key_not_found: {
@@ -617,7 +617,7 @@ export const errorCatalogue = {
     status: 429,
     title: 'Too many wrong codes were sent for this account.',
     happened:
-      'After ten wrong codes in a row, whoever sent them, the account accepts no codes for a quarter of an hour.',
+      'After ten wrong codes in a row, whoever sent them, at sign-in or in a session, the account accepts no codes for a quarter of an hour.',
     mend: 'Wait the number of seconds in `Retry-After`. Whoever sent the codes knew the password: if it was not you, change it.',
   },
   too_many_sign_ins: {

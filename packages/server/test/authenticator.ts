@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
+import { isoCBOR } from '@simplewebauthn/server/helpers';
 
 /** A passkey on `localhost`, as a device holds it. */
 export interface Authenticator {
@@ -25,16 +26,34 @@ export function makeAuthenticator(): Authenticator {
   return { id: randomBytes(16), publicKey: Buffer.from(cose, 'hex'), privateKey };
 }
 
+/** How an authenticator proves what it is, by a statement about its data and the hash of the browser's. */
+export interface Attestation {
+  format: string;
+  state(authenticator: Authenticator, data: Buffer, clientDataHash: Buffer): Statement;
+}
+export type Statement = Record<string, Cbor>;
+type Cbor = Parameters<typeof isoCBOR.encode>[0];
+
+const none: Attestation = { format: 'none', state: () => ({}) };
+/** By its passkey alone. */
+export const byItself: Attestation = {
+  format: 'packed',
+  state: ({ privateKey }, ...signed) => ({ alg: es256, sig: sign('sha256', Buffer.concat(signed), privateKey) }),
+};
+export const es256 = -7;
+
 /** The body that `verify-registration` expects. */
-export function attest(authenticator: Authenticator, question: Question) {
+export function attest(authenticator: Authenticator, question: Question, { format, state } = none) {
   const { id, publicKey } = authenticator;
   const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, publicKey]);
-  const data = authenticatorData(attested);
-  // {fmt: "none", attStmt: {}, authData} in CBOR
-  const head = Buffer.from('a363666d74646e6f6e656761747453746d74a068617574684461746158', 'hex');
-  const attestationObject = Buffer.concat([head, Buffer.from([data.length]), data]);
-  return credential(authenticator, { clientDataJSON: clientData('webauthn.create', question), attestationObject });
+  const authData = authenticatorData(attested);
+  const clientDataJSON = clientData('webauthn.create', question);
+  const attStmt = toMap(state(authenticator, authData, sha256(clientDataJSON)));
+  const attestationObject = Buffer.from(isoCBOR.encode(toMap({ fmt: format, attStmt, authData })));
+  return credential(authenticator, { clientDataJSON, attestationObject });
 }
+
+const toMap = (fields: Statement) => new Map(Object.entries(fields));
 
 /** The body that `verify-authentication` expects, signed for this challenge. */
 export function assert(authenticator: Authenticator, question: Question) {

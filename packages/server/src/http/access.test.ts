@@ -682,11 +682,10 @@ describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33, 51)
       const { method } = routes[operation];
       const { scope } = routes[operation] as { scope?: Scope };
       const { path, body } = await requests[operation]();
-      // Signing out and signing in end the session in use, so these requests get one of their own.
+      // These end the session in use, so they get one of their own.
+      const endsSession = ['signOut', 'signIn', 'changePassword'].includes(operation);
       const caller =
-        (operation === 'signOut' || operation === 'signIn') && credentials(name, scope).as
-          ? { as: await service.signUp() }
-          : credentials(name, scope);
+        endsSession && credentials(name, scope).as ? { as: await service.signUp() } : credentials(name, scope);
       const before = outcome === ok ? undefined : await fingerprint();
 
       const answer = await service.call(method, path, { ...caller, body });

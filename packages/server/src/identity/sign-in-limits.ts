@@ -40,6 +40,11 @@ export interface SignInLimits {
   forgiveAddress(address: string): Promise<void>;
   /** An attempt was right: clears the account's count for that vantage. */
   forgiveAccount(email: string, from: Vantage): Promise<void>;
+  /**
+   * The tokens for a new password that an address was sent have been deleted, so none of them works: the next request
+   * sends a message again.
+   */
+  allowResets(email: string): Promise<void>;
   /** Somebody entitled to do so has set the password: clears every count of the account. */
   openAccount(email: string): Promise<void>;
 }
@@ -82,6 +87,10 @@ export function createSignInLimits(db: Database): SignInLimits {
     await closed.delete(key);
   }
 
+  async function allowResets(email: string): Promise<void> {
+    await byReset.delete(toKey(email, anywhere));
+  }
+
   return {
     async countAddress(address) {
       const refused = await count(byAddress, toAddressBlock(address));
@@ -110,8 +119,9 @@ export function createSignInLimits(db: Database): SignInLimits {
       await byAddress.reward(toAddressBlock(address));
     },
     forgiveAccount: (email, from) => start(toKey(email, from)),
+    allowResets,
     async openAccount(email) {
-      await byReset.delete(toKey(email, anywhere));
+      await allowResets(email);
       for (const from of [anywhere, fromSession]) await start(toKey(email, from));
     },
   };

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { type AccessChanges, createAccessChanges } from '../access/access-changes.ts';
 import type { Database } from '../db/open.ts';
+import { createSignInLimits, type SignInLimits } from '../identity/sign-in-limits.ts';
 import type { Config } from '../settings/config.ts';
 import { openBeside } from '../start/open-beside.ts';
 
@@ -8,6 +9,7 @@ import { openBeside } from '../start/open-beside.ts';
 export interface Users {
   db: Database;
   accessChanges: AccessChanges;
+  signInLimits: SignInLimits;
   now: () => number;
   close(): Promise<void>;
 }
@@ -27,6 +29,7 @@ export async function openUsers(config: Config, log: Logger): Promise<Users> {
   return {
     db,
     accessChanges,
+    signInLimits: createSignInLimits(db),
     now: Date.now,
     async close() {
       await accessChanges.close();

@@ -4,7 +4,6 @@ import { removePasskeys } from '../identity/passkeys/remove-passkeys.ts';
 import { createPasswords } from '../identity/passwords/passwords.ts';
 import { setPassword } from '../identity/passwords/set-password.ts';
 import { removeSecondFactor } from '../identity/second-factor/remove-second-factor.ts';
-import { createSignInLimits } from '../identity/sign-in-limits.ts';
 import { changeUser } from '../identity/users/change-user.ts';
 import { endUserSessions } from '../identity/users/end-user-sessions.ts';
 import { listUsers } from '../identity/users/list-users.ts';
@@ -101,7 +100,7 @@ async function findUser({ db }: Users, email: string): Promise<{ id: string; ema
 }
 
 async function resetPassword(
-  { db, now, accessChanges }: Users,
+  { db, now, accessChanges, signInLimits }: Users,
   { id: userId, email }: { id: string; email: string },
   revokeApiKeys: boolean,
 ): Promise<string> {
@@ -115,7 +114,7 @@ async function resetPassword(
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by: operator, subject });
     return result;
   });
-  await createSignInLimits(db).openAccount(email);
+  await signInLimits.openAccount(email);
   await accessChanges.publish({ kind: 'user', id: userId });
   const { endedSessions, revokedApiKeys, removedPasskeys } = ended;
   return `The new password of ${email} is

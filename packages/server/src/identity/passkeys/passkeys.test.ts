@@ -1,6 +1,17 @@
 import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Authenticator, assert, attest, makeAuthenticator } from '../../../test/authenticator.ts';
+import { onAndroid } from '../../../test/android-attestation.ts';
+import {
+  type Attestation,
+  type Authenticator,
+  assert,
+  attest,
+  byItself,
+  makeAuthenticator,
+} from '../../../test/authenticator.ts';
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { type Answer, startTestService, type TestService } from '../../../test/service.ts';
 import { runCommand } from '../../users/run-command.ts';
@@ -28,9 +39,9 @@ async function signUp(): Promise<{ id: string; email: string; browser: TestBrows
   return { id: body.user.id, email, browser };
 }
 
-async function register(browser: TestBrowser, authenticator: Authenticator): Promise<Answer> {
+async function register(browser: TestBrowser, authenticator: Authenticator, how?: Attestation): Promise<Answer> {
   const { challenge } = (await get(browser, 'passkey/generate-register-options')).body;
-  return post(browser, 'passkey/verify-registration', attest(authenticator, { challenge, origin: origin() }));
+  return post(browser, 'passkey/verify-registration', attest(authenticator, { challenge, origin: origin() }, how));
 }
 
 async function signIn(browser: TestBrowser, authenticator: Authenticator): Promise<Answer> {
@@ -107,6 +118,40 @@ describe('passkeys of an account that somebody else was in (checklist 8)', () =>
     const answer = await whileAdding('passkeys', meanwhile, () => register(browser, makeAuthenticator()));
     expect(outcome(answer)).toBe('401 session_required');
     expect(await count('passkeys', id)).toBe(0);
+  });
+});
+
+test('an account that guesses have closed stays closed to them when its owner signs in with a passkey (checklist 14)', async () => {
+  const { email, authenticator } = await signUpWithPasskey();
+  const guess = () => post(openBrowser(service), 'sign-in/email', { email, password: 'wrong horse battery' });
+  for (let time = 0; time < 5; time++) expect(outcome(await guess())).toBe('401 invalid_email_or_password');
+  expect(outcome(await guess())).toBe('429 too_many_attempts');
+  expect(outcome(await signIn(openBrowser(service), authenticator))).toBe(200);
+  expect(outcome(await guess())).toBe('429 too_many_attempts');
+});
+
+describe('an attestation, which nobody has asked for', () => {
+  test('is accepted if the passkey made it itself', async () => {
+    const { browser } = await signUp();
+    const authenticator = makeAuthenticator();
+    expect(outcome(await register(browser, authenticator, byItself))).toBe(200);
+    expect(outcome(await signIn(openBrowser(service), authenticator))).toBe(200);
+  });
+
+  test('is refused if certificates come with it, and their revocation lists are not fetched', async () => {
+    const { browser, id } = await signUp();
+    const requested: (string | undefined)[] = [];
+    const inside = createServer((request, answer) => {
+      requested.push(request.url);
+      answer.end();
+    });
+    await once(inside.listen(0, '127.0.0.1'), 'listening');
+    const { port } = inside.address() as AddressInfo;
+    const answer = await register(browser, makeAuthenticator(), onAndroid(`http://127.0.0.1:${port}/revoked`));
+    expect(outcome(answer)).toBe('401 passkey_refused');
+    expect(requested).toEqual([]);
+    expect(await count('passkeys', id)).toBe(0);
+    inside.close();
   });
 });
 

@@ -10,7 +10,6 @@ import { keepEnabledUser } from '../keep-enabled-user.ts';
 import { recordRefusedSignIn, recordSignIn } from '../record-sign-in.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
-import { anywhere } from '../sign-in-limits.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
 import { takeQuestion } from './questions.ts';
 import { toRelyingParty } from './relying-party.ts';
@@ -40,7 +39,6 @@ export async function signInWithPasskey(
     throw error;
   });
   await signInLimits.forgiveAddress(address);
-  await signInLimits.forgiveAccount(user.email, anywhere);
   return { answer: { user: toUserView(user) }, keep: { session: token } };
 }
 

@@ -2,6 +2,7 @@ import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Mailbox, startMailbox } from '../../../test/mailbox.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { runCommand } from '../../users/run-command.ts';
 
 let mailbox: Mailbox;
 let service: TestService;
@@ -9,6 +10,7 @@ let service: TestService;
 beforeAll(async () => {
   mailbox = await startMailbox();
   service = await startTestService({ settings: mailbox.settings });
+  await service.signUp('Owner');
 });
 beforeEach(async () => {
   await service.deps.mail?.idle();
@@ -41,6 +43,18 @@ async function signUpProven(name = 'Ada'): Promise<Person> {
   return person;
 }
 
+const addPasskey = ({ id }: Person) =>
+  service.deps.db.pool.query(
+    `insert into passkeys (id, user_id, credential_id, public_key, counter, device_type, backed_up)
+     values ($1, $2, $3, '', 0, 'singleDevice', false)`,
+    [randomUUID(), id, randomUUID()],
+  );
+const addSecondFactor = ({ id }: Person) =>
+  service.deps.db.pool.query(
+    `insert into two_factors (id, user_id, secret, backup_codes, verified) values ($1, $2, '', '', true)`,
+    [randomUUID(), id],
+  );
+
 const nothing = { endedSessions: 0, revokedApiKeys: 0, removedPasskeys: 0, removedSecondFactor: false };
 
 describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
@@ -62,13 +76,7 @@ describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
 
   test('removes the passkeys, which somebody else may have added', async () => {
     const [ada, bob] = [await service.signUp(), await service.signUp('Bob')];
-    for (const { id } of [ada, bob]) {
-      await service.deps.db.pool.query(
-        `insert into passkeys (id, user_id, credential_id, public_key, counter, device_type, backed_up)
-         values ($1, $2, $3, '', 0, 'singleDevice', false)`,
-        [randomUUID(), id, randomUUID()],
-      );
-    }
+    for (const person of [ada, bob]) await addPasskey(person);
     const answer = await reset(await askForToken(ada));
     expect(answer.body).toEqual({ ...nothing, endedSessions: 1, removedPasskeys: 1 });
     const { rows } = await service.deps.db.pool.query('select user_id from passkeys where user_id = any($1)', [
@@ -150,6 +158,50 @@ describe('a password that is reset by e-mail (checklist 8, 12, 13)', () => {
     expect(outcome(await reset(await askForToken(bob)))).toBe(200);
     // Once the password is set, messages are sent again.
     expect(outcome(await reset(await askForToken(bob)))).toBe(200);
+  });
+
+  test('a session alone cannot take from its owner what was sent', async () => {
+    const ada = await service.signUp();
+    const token = await askForToken(ada);
+    expect(outcome(await service.call('DELETE', '/api/account/sessions', { as: ada }))).toBe(200);
+    expect(outcome(await reset(token))).toBe(200);
+  });
+
+  const run = (command: string) => (ada: Person) =>
+    runCommand({ ...service.deps, close: async () => undefined }, { command, email: ada.email, revokeApiKeys: false });
+  const changePassword = (ada: Person) => {
+    const body = { currentPassword: 'correct horse battery', newPassword };
+    return service.call('POST', '/api/account/password', { as: ada, body });
+  };
+
+  test.each<[string, (ada: Person) => Promise<unknown>]>([
+    ['a changed password', changePassword],
+    ['the operator’s end-sessions', run('end-sessions')],
+    ['the operator’s remove-passkeys', async (ada) => [await addPasskey(ada), await run('remove-passkeys')(ada)]],
+    [
+      'the operator’s remove-second-factor',
+      async (ada) => [await addSecondFactor(ada), await run('remove-second-factor')(ada)],
+    ],
+    [
+      'disabling and enabling the account',
+      async (ada) => [await run('disable')(ada), await ask(ada.email), await run('enable')(ada)],
+    ],
+  ])('%s makes what was sent worthless, and the next request sends a message again', async (_how, end) => {
+    const ada = await signUpProven();
+    const token = await askForToken(ada);
+    for (let time = 0; time < 4; time++) await ask(ada.email);
+    await end(ada);
+    expect(outcome(await reset(token))).toBe('400 invalid_reset_token');
+    expect(outcome(await reset(await askForToken(ada)))).toBe(200);
+  });
+
+  test('an account of one’s own sends a stranger, whose address it claims, no more messages for a new password', async () => {
+    const claimed = await service.signUp();
+    for (let time = 0; time < 4; time++) await ask(claimed.email);
+    expect(outcome(await changePassword(claimed))).toBe(200);
+    await ask(claimed.email);
+    await service.deps.mail?.idle();
+    expect(mailbox.tokensFor(claimed.email, 'reset-password')).toHaveLength(3);
   });
 
   test('tokens are guessed ten times a minute from one address (checklist 14)', async () => {

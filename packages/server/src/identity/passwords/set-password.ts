@@ -4,7 +4,7 @@ import type { Schema } from '../../db/schema.ts';
 import { Problem } from '../../problem.ts';
 import { lockAccount, lockProjectsOf } from '../lock-account.ts';
 import { removeAllPasskeys } from '../passkeys/remove-all-passkeys.ts';
-import { endSessions } from '../sessions/end-sessions.ts';
+import { endSessionsAndResets } from '../sessions/end-sessions.ts';
 
 export interface NewPassword {
   userId: string;
@@ -42,7 +42,7 @@ export async function setPassword(
     const account = { id: uuidv7(), user_id: userId, account_id: userId, provider_id: 'credential', password: hash };
     await trx.insertInto('accounts').values(account).execute();
   }
-  const endedSessions = await endSessions(trx, userId, except);
+  const endedSessions = await endSessionsAndResets(trx, userId, except);
   const removedPasskeys = removesPasskeys ? await removeAllPasskeys(trx, userId) : 0;
   if (!revokeApiKeys) return { endedSessions, revokedApiKeys: 0, removedPasskeys };
   const revoked = await trx

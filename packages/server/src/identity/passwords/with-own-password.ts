@@ -7,6 +7,7 @@ import { fromSession } from '../sign-in-limits.ts';
 export interface OwnAccount {
   name: string;
   email: string;
+  isEmailVerified: boolean;
   /** The hash of its password. */
   hash: string | undefined;
 }
@@ -18,11 +19,12 @@ export async function findOwnAccount({ db }: Pick<Deps, 'db'>, { userId }: Sessi
     .leftJoin('accounts', (join) =>
       join.onRef('accounts.user_id', '=', 'users.id').on('accounts.provider_id', '=', 'credential'),
     )
-    .select(['users.name', 'users.email', 'accounts.password'])
+    .select(['users.name', 'users.email', 'users.email_verified', 'accounts.password'])
     .where('users.id', '=', userId)
     .executeTakeFirst();
   if (!user) throw new Problem('session_required');
-  return { name: user.name, email: user.email, hash: user.password ?? undefined };
+  const { name, email, email_verified: isEmailVerified, password } = user;
+  return { name, email, isEmailVerified, hash: password ?? undefined };
 }
 
 /**

@@ -20,26 +20,35 @@ export async function requireFactor(kysely: Kysely<Schema>, userId: string): Pro
   return factor;
 }
 
-/** @throws Problem second_factor_locked after ten wrong codes in a row (NIST SP 800-63B §3.2.2) */
-export function requireUnlocked({ locked_until }: Factor, at: number): void {
-  const left = (locked_until?.getTime() ?? 0) - at;
-  if (left <= 0) return;
-  throw new Problem('second_factor_locked', undefined, { headers: { 'Retry-After': String(Math.ceil(left / 1000)) } });
-}
-
-/** Counts a wrong code. The count restarts after a lock has ended. */
-export async function recordFailure({ db, now }: Pick<Deps, 'db' | 'now'>, { id }: Factor): Promise<void> {
+/**
+ * Counts a code as wrong before it is compared, so that of many at once no more than ten are; `forgetFailures` takes
+ * that back for a right one. The count restarts after a lock has ended.
+ * @returns the second factor as it is now
+ * @throws Problem second_factor_not_set_up, and second_factor_locked after ten wrong codes in a row
+ *   (NIST SP 800-63B §3.2.2)
+ */
+export async function countGuess({ db, now }: Pick<Deps, 'db' | 'now'>, userId: string): Promise<Factor> {
   const at = now();
-  const failures = sql<number>`case when locked_until <= ${new Date(at)} then 1 else failed_verification_count + 1 end`;
+  const failures = sql<number>`case when locked_until is null then failed_verification_count + 1 else 1 end`;
   const lockedUntil = new Date(at + lockedMilliseconds);
-  await db.kysely
+  const counted = await db.kysely
     .updateTable('two_factors')
     .set({
       failed_verification_count: failures,
       locked_until: sql<Date | null>`case when ${failures} >= ${mostFailures} then ${lockedUntil}::timestamptz end`,
     })
-    .where('id', '=', id)
-    .execute();
+    .where('user_id', '=', userId)
+    .where('verified', '=', true)
+    .where(({ eb, or }) => or([eb('locked_until', 'is', null), eb('locked_until', '<=', new Date(at))]))
+    .returningAll()
+    .executeTakeFirst();
+  return counted ?? refuseGuess(await requireFactor(db.kysely, userId), at);
+}
+
+/** @throws Problem second_factor_locked */
+function refuseGuess({ locked_until }: Factor, at: number): never {
+  const seconds = Math.max(1, Math.ceil(((locked_until?.getTime() ?? 0) - at) / 1000));
+  throw new Problem('second_factor_locked', undefined, { headers: { 'Retry-After': String(seconds) } });
 }
 
 /** A right code ends the series of wrong ones. */

@@ -11,7 +11,7 @@ import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
 import { countAttempt, requireChallenge, takeChallenge } from './challenge.ts';
-import { type Factor, forgetFailures, recordFailure, requireFactor, requireUnlocked } from './factor.ts';
+import { countGuess, type Factor, forgetFailures } from './factor.ts';
 
 export type SecondStepDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'signInLimits'>;
 
@@ -60,16 +60,11 @@ async function enter(
   visitor: InBrowser<Visitor>,
   attempt: Attempt,
 ): Promise<{ user: UserRow; token: string }> {
-  const { db, now } = deps;
   const { challenge, userId, proof } = attempt;
-  const factor = await requireFactor(db.kysely, userId);
-  requireUnlocked(factor, now());
   await countAttempt(deps, challenge);
-  const hash = await findPasswordHash(db.kysely, userId);
-  if (!(await proof.spend(factor))) {
-    await recordFailure(deps, factor);
-    throw new Problem('invalid_second_factor');
-  }
+  const factor = await countGuess(deps, userId);
+  const hash = await findPasswordHash(deps.db.kysely, userId);
+  if (!(await proof.spend(factor))) throw new Problem('invalid_second_factor');
   const entered = await open(deps, visitor, { ...attempt, factor, hash });
   if (!entered) throw new Problem('second_factor_expired');
   return entered;

@@ -49,6 +49,11 @@ async function enroll(): Promise<Account> {
   return { ...account, secret, backupCodes: body.backupCodes };
 }
 
+const wrongCodeOf = ({ secret }: Account) => {
+  const right = [-1, 0, 1, 2].map((step) => totp(secret, step));
+  return ['123456', '234567', '345678', '456789', '567890'].find((code) => !right.includes(code)) ?? '';
+};
+
 /** A browser in which the password has been entered. */
 async function afterPassword({ email }: { email: string }): Promise<TestBrowser> {
   const browser = openBrowser(service);
@@ -199,7 +204,7 @@ describe('signing in in two steps', () => {
   test('five wrong codes end an attempt, and ten lock the account for a while (checklist 14)', async () => {
     const account = await enroll();
     const guess = (browser: TestBrowser, code: string) => post(browser, 'two-factor/verify-totp', { code });
-    const wrong = totp(account.secret) === '123456' ? '654321' : '123456';
+    const wrong = wrongCodeOf(account);
     const first = await afterPassword(account);
     for (let i = 0; i < 5; i++) expect(outcome(await guess(first, wrong))).toBe('401 invalid_second_factor');
     expect(outcome(await guess(first, totp(account.secret)))).toBe('401 second_factor_expired');
@@ -210,6 +215,19 @@ describe('signing in in two steps', () => {
     expect(outcome(locked)).toBe('429 second_factor_locked');
     expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0);
     expect(await eventsOf(account.id)).toEqual(expect.arrayContaining(['sign_in.failed']));
+  });
+
+  test('ten are compared, however many are sent at once (checklist 14)', async () => {
+    const account = await enroll();
+    const browsers: TestBrowser[] = [];
+    for (let i = 0; i < 5; i++) browsers.push(await afterPassword(account));
+    const code = wrongCodeOf(account);
+    const guesses = [1, 2, 3, 4, 5].flatMap(() =>
+      browsers.map((browser) => post(browser, 'two-factor/verify-totp', { code })),
+    );
+    const outcomes = (await Promise.all(guesses)).map(outcome);
+    expect(outcomes.filter((one) => one === '401 invalid_second_factor')).toHaveLength(10);
+    expect(outcomes.filter((one) => one === '429 second_factor_locked')).toHaveLength(15);
   });
 
   test('without the first step, with its cookie altered, and after it is used, no code counts', async () => {
@@ -415,6 +433,39 @@ describe('who is signed in', () => {
     expect(await eventsOf(account.id)).toContain('second_factor.removed');
     expect(outcome(await disable({ password, code }))).toBe('409 second_factor_not_set_up');
   });
+});
+
+test('codes in a session count with those at sign-in, whatever else the session does (checklist 14)', async () => {
+  const account = await enroll();
+  const { browser } = account;
+  const code = wrongCodeOf(account);
+  let current = password;
+  const guess = (path: string, send = code) => post(browser, `two-factor/${path}`, { password: current, code: send });
+  /** A right password: it clears the count of the attempts in sessions. */
+  const changePassword = async () => {
+    const newPassword = current === password ? 'nanoseconds are short' : password;
+    const body = { currentPassword: current, newPassword };
+    expect(outcome(await browser.call('POST', '/api/account/password', { body }))).toBe(200);
+    current = newPassword;
+  };
+  for (let i = 0; i < 3; i++) expect(outcome(await guess('disable'))).toBe('401 invalid_second_factor');
+  // A right code ends the series of wrong ones.
+  expect(outcome(await guess('generate-backup-codes', account.backupCodes[0]))).toBe(200);
+  for (const times of [4, 4, 2]) {
+    await changePassword();
+    for (let i = 0; i < times; i++) expect(outcome(await guess('disable'))).toBe('401 invalid_second_factor');
+  }
+  for (const path of ['disable', 'generate-backup-codes']) {
+    const locked = await guess(path, totp(account.secret));
+    expect(outcome(locked)).toBe('429 second_factor_locked');
+    expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0);
+  }
+  // Three changes have set a password other than the first.
+  const waiting = openBrowser(service);
+  await post(waiting, 'sign-in/email', { email: account.email, password: current });
+  expect(outcome(await post(waiting, 'two-factor/verify-totp', { code: totp(account.secret) }))).toBe(
+    '429 second_factor_locked',
+  );
 });
 
 describe('the codes of RFC 6238 (appendix B, the last six digits)', () => {

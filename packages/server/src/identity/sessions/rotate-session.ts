@@ -6,7 +6,8 @@ import { endKeptSession } from './end-sessions.ts';
 import { startSession } from './start-session.ts';
 
 /**
- * Replaces the session of a caller with a new one, as any change to how an account is signed in to should.
+ * Replaces the session of a caller with a new one, as any change to how an account is signed in to should. That is no
+ * sign-in: the new session counts as begun when the old one was, so it is no fresher and lasts no longer.
  * @param at Unix milliseconds
  * @returns its token; undefined if the session has ended since the request was admitted. Then there is no new session,
  *   and the request must have no effect.
@@ -18,7 +19,14 @@ export async function rotateSession(
 ): Promise<string | undefined> {
   const { userId, sessionId } = caller;
   if (sessionId === undefined) return undefined;
-  const token = await startSession(trx, at, userId, caller);
+  const present = await trx
+    .selectFrom('sessions')
+    .select('created_at')
+    .where('id', '=', sessionId)
+    .where('user_id', '=', userId)
+    .executeTakeFirst();
+  if (!present) return undefined;
+  const token = await startSession(trx, at, userId, caller, present.created_at);
   const ending = trx.deleteFrom('sessions').where('id', '=', sessionId).where('user_id', '=', userId);
   if ((await ending.executeTakeFirst()).numDeletedRows > 0n) return token;
   await endKeptSession(trx, token);

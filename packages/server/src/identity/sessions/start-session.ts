@@ -13,6 +13,7 @@ export type SessionOrigin = InBrowser<{ address?: Visitor['address'] | undefined
 /**
  * Starts a session of an account that `keepEnabledUser` has locked, or that this transaction creates.
  * @param at Unix milliseconds
+ * @param since when its owner signed in
  * @returns its token: 24 random bytes in base64url, of which only the SHA-256 is stored
  */
 export async function startSession(
@@ -20,6 +21,7 @@ export async function startSession(
   at: number,
   userId: string,
   { address, browser }: SessionOrigin,
+  since = new Date(at),
 ): Promise<string> {
   const token = randomBytes(24).toString('base64url');
   await trx
@@ -31,7 +33,7 @@ export async function startSession(
       expires_at: new Date(at + idleSeconds * 1000),
       ip_address: address ?? '',
       user_agent: browser.userAgent ?? '',
-      created_at: new Date(at),
+      created_at: since,
       updated_at: new Date(at),
     })
     .execute();

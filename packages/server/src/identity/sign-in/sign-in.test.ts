@@ -269,16 +269,40 @@ describe('a password change (checklist 8)', () => {
   const change = (as: Person, body: object) => service.call('POST', '/api/account/password', { as, body });
   const newPassword = 'nanoseconds are short';
 
-  test('ends every other session, and the old password', async () => {
+  test('ends every other session and the old password, and a new token replaces that of its own session', async () => {
     const ada = await service.signUp();
     const elsewhere = await startSession(ada);
     const { key } = await service.createKey(ada, null);
     const answer = await change(ada, { currentPassword: password, newPassword });
     expect(answer.body).toEqual({ endedSessions: 1, revokedApiKeys: 0 });
-    expect([await isAlive(ada), await isAlive(elsewhere)]).toEqual([true, false]);
+    const renewed = { ...ada, cookie: cookieOf(answer) };
+    expect(await Promise.all([renewed, ada, elsewhere].map(isAlive))).toEqual([true, false, false]);
     expect(outcome(await signIn(ada.email))).toBe('401 invalid_email_or_password');
     expect(outcome(await signIn(ada.email, newPassword))).toBe(200);
     expect(service.deps.apiKeys.find(key)).toBeDefined();
+  });
+
+  test('makes its session no younger', async () => {
+    const ada = await service.signUp();
+    await service.deps.db.pool.query(
+      "update sessions set created_at = created_at - interval '2 hours' where user_id = $1",
+      [ada.id],
+    );
+    const cookie = cookieOf(await change(ada, { currentPassword: password, newPassword }));
+    const as = { ...ada, cookie };
+    expect((await service.call('GET', '/api/account/sessions', { as })).body.sessions).toHaveLength(1);
+    expect(outcome(await service.call('GET', '/api/auth/passkey/generate-register-options', { as }))).toBe(
+      '403 session_not_fresh',
+    );
+  });
+
+  test('has no effect once its session has ended', async () => {
+    const ada = await service.signUp();
+    meanwhile = () => service.call('POST', '/api/auth/sign-out', { as: ada });
+    const answer = await change(ada, { currentPassword: password, newPassword });
+    expect(outcome(answer)).toBe('401 session_required');
+    expect(answer.headers.getSetCookie()).toEqual([]);
+    expect(outcome(await signIn(ada.email))).toBe(200);
   });
 
   const resetByOperator = async ({ email }: Person) => {
@@ -322,7 +346,7 @@ describe('a password change (checklist 8)', () => {
       await Promise.all([...racing, changed]);
       expect(outcome(await changed)).toBe(200);
       expect(await rowsOf(ada)).toEqual({ sessions: 1, challenges: 0 });
-      expect(await isAlive(ada)).toBe(true);
+      expect(await isAlive({ ...ada, cookie: cookieOf(await changed) })).toBe(true);
     }
   });
 

@@ -4,7 +4,7 @@ import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { type Actor, recordEvent } from '../../events/record-event.ts';
 import { lockUser } from '../lock-user.ts';
-import { endSessions } from '../sessions/end-sessions.ts';
+import { endSessionsAndResets } from '../sessions/end-sessions.ts';
 import { selectAccounts, toUserAccount } from './user-account.ts';
 
 /**
@@ -12,7 +12,7 @@ import { selectAccounts, toUserAccount } from './user-account.ts';
  * again: its keys work again, but its sessions do not come back.
  */
 export async function changeUser(
-  { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
+  { db, now, accessChanges, signInLimits }: Pick<Deps, 'db' | 'now' | 'accessChanges' | 'signInLimits'>,
   by: Actor,
   { userId, disabled }: Input<'changeUser'>,
 ): Promise<Answer<'changeUser'>> {
@@ -23,10 +23,12 @@ export async function changeUser(
     return selectAccounts(trx, at).where('id', '=', userId).executeTakeFirstOrThrow();
   });
   await accessChanges.publish({ kind: 'user', id: userId });
+  // Also once it is enabled: requests in between were counted, but no message was sent.
+  await signInLimits.allowResets(account.email);
   return toUserAccount(account);
 
   async function change(trx: Transaction<Schema>): Promise<void> {
-    if (disabled) await endSessions(trx, userId);
+    if (disabled) await endSessionsAndResets(trx, userId);
     const type = disabled ? 'account.disabled' : 'account.enabled';
     await recordEvent(trx, at, { type, projectId: null, by, subject: { userId } });
     const disabled_at = disabled ? new Date(at) : null;
