@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -542,6 +543,21 @@ describe('a replay', () => {
     expect(await ask('POST', `${webhooks()}/${id}/replay`, { eventIds })).toEqual({ events: 1, next: null });
     await deliver();
     expect(receiver.received.map(({ body }) => JSON.parse(body).data.id)).toEqual([mine]);
+  });
+
+  test('finds by its id what was delivered under one that does not begin with its time', async () => {
+    const { id } = await create();
+    const eventId = randomUUID();
+    await service.deps.db.pool.query(
+      `insert into new_events (project_id, id, type, at, data) values ($1, $2, 'folder.created', $3, '{}')`,
+      [projectId, eventId, new Date(service.deps.now())],
+    );
+    await deliver();
+    receiver.received.length = 0;
+    const eventIds = [eventId, randomUUID()];
+    expect(await ask('POST', `${webhooks()}/${id}/replay`, { eventIds })).toEqual({ events: 1, next: null });
+    await deliver();
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([eventId]);
   });
 
   test.each([
