@@ -506,7 +506,8 @@ export const routes = {
     method: 'GET',
     path: '/api/account/sessions',
     summary: 'Your sessions, newest first',
-    description: 'With their IP addresses and browsers, so that you can spot one that is not yours.',
+    description:
+      'With their IP addresses and browsers, so that you can spot one that is not yours. There are 100 at most: another sign-in ends the one that would expire first.',
     tag: 'Accounts',
     access: 'session',
     answer: SessionList,

@@ -18,7 +18,7 @@ export async function rotateSession(
 ): Promise<string | undefined> {
   const { userId, sessionId } = caller;
   if (sessionId === undefined) return undefined;
-  const token = await startSession(trx, at, userId, caller);
+  const token = await startSession(trx, at, userId, caller, sessionId);
   const ending = trx.deleteFrom('sessions').where('id', '=', sessionId).where('user_id', '=', userId);
   if ((await ending.executeTakeFirst()).numDeletedRows > 0n) return token;
   await endKeptSession(trx, token);
