@@ -935,7 +935,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/projects/{projectId}/members/{userId}',
     summary: 'Remove a member from a project, or leave it; the last owner stays',
-    description: 'Their keys for the project stop working.',
+    description: 'Their keys and tickets for the project stop working.',
     tag: 'Members',
     access: 'session',
     params: MemberParams,

@@ -39,7 +39,7 @@ async function replace(
   const { userId, sessionId: except } = caller;
   return db.transaction(async (trx) => {
     const at = now();
-    const next = { userId, hash, instead, at: new Date(at), except, revokeApiKeys, removesPasskeys: false };
+    const next = { userId, hash, instead, by: caller, at: new Date(at), except, revokeApiKeys, removesPasskeys: false };
     const { endedSessions, revokedApiKeys } = await setPassword(trx, next);
     const ended = { endedSessions, revokedApiKeys };
     await recordEvent(trx, at, { type: 'password.changed', projectId: null, by: caller, subject: ended });
