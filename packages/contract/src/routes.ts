@@ -953,7 +953,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateWebhookRequest,
     answer: CreatedWebhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_address_refused', 'too_many_webhooks'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_address_refused', 'too_many_webhooks'],
   },
   listWebhooks: {
     method: 'GET',
@@ -988,7 +988,7 @@ export const routes = {
     params: WebhookParams,
     body: ChangeWebhookRequest,
     answer: Webhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_not_found', 'webhook_address_refused'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_not_found', 'webhook_address_refused'],
   },
   deleteWebhook: {
     method: 'DELETE',
@@ -1012,7 +1012,7 @@ export const routes = {
     params: WebhookParams,
     body: RotateWebhookRequest,
     answer: CreatedWebhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_not_found'],
   },
   testWebhook: {
     method: 'POST',

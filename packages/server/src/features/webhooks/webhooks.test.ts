@@ -8,12 +8,16 @@ import { expectProblem } from '../../../test/library.ts';
 import { type Mailbox, startMailbox } from '../../../test/mailbox.ts';
 import { type Delivered, type Receiver, startReceiver } from '../../../test/receiver.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import type { SessionCaller } from '../../access/caller.ts';
 import { numberEvents } from '../../events/number-events.ts';
 import { newEventId } from '../../events/record-event.ts';
 import { createKinds } from '../../jobs/kinds.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { startWork } from '../../work/run-work.ts';
+import { changeWebhook } from './change-webhook.ts';
+import { createWebhook } from './create-webhook.ts';
 import { purgeDeliveries } from './purge-deliveries.ts';
+import { rotateWebhook } from './rotate-webhook.ts';
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 
@@ -384,6 +388,45 @@ describe('an endpoint', () => {
     expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: ada }), 404, 'webhook_not_found');
     const { rows } = await service.deps.db.pool.query('select from webhook_deliveries where endpoint_id = $1', [id]);
     expect(rows).toEqual([]);
+  });
+});
+
+describe('what outlives a session', () => {
+  test('takes a verified address: an endpoint, its URL and its secret, and nothing else', async () => {
+    const { id } = await create();
+    const { pool } = service.deps.db;
+    const verified = (isVerified: boolean) =>
+      pool.query('update users set email_verified = $2, must_verify_email = not $2 where id = $1', [
+        ada.id,
+        isVerified,
+      ]);
+    await verified(false);
+    try {
+      for (const [method, path, body] of [
+        ['POST', webhooks(), { url: receiver.url }],
+        ['PATCH', `${webhooks()}/${id}`, { url: receiver.url }],
+        ['POST', `${webhooks()}/${id}/rotate`, {}],
+      ] as const) {
+        await expectProblem(service.call(method, path, { as: ada, body }), 403, 'email_not_verified');
+      }
+      expect(await ask('PATCH', `${webhooks()}/${id}`, { description: 'Ours' })).toMatchObject({ description: 'Ours' });
+    } finally {
+      await verified(true);
+    }
+  });
+
+  test('takes a session that has not ended since the request was admitted', async () => {
+    const { id } = await create();
+    const ended: SessionCaller = { kind: 'session', userId: ada.id, sessionId: randomUUID() };
+    const endpoint = { url: receiver.url, types: null, description: null, ordered: false };
+    for (const attempt of [
+      () => createWebhook(service.deps, ended, { projectId, ...endpoint }),
+      () => changeWebhook(service.deps, ended, { projectId, id, url: receiver.url }),
+      () => rotateWebhook(service.deps, ended, { projectId, id, overlapSeconds: 0 }),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ code: 'session_required' });
+    }
+    expect((await ask('GET', webhooks())).webhooks).toHaveLength(1);
   });
 });
 
