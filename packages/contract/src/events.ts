@@ -153,7 +153,9 @@ export const eventCatalogue = {
   'project.updated': access('The name, a limit or another setting of the project was changed.'),
   'member.added': access('Somebody has become a member.'),
   'member.changed': access('The role of a member was changed.'),
-  'member.removed': access('A member was removed, or has left.'),
+  'member.removed': access(
+    'A member was removed or has left, or their account was deleted. Their keys and tickets no longer work.',
+  ),
   'invitation.created': access('Somebody was invited.'),
   'invitation.removed': access('An invitation was withdrawn.'),
   'api_key.created': access('An API key of this project was created.'),

@@ -507,7 +507,8 @@ export const routes = {
     method: 'GET',
     path: '/api/account/sessions',
     summary: 'Your sessions, newest first',
-    description: 'With their IP addresses and browsers, so that you can spot one that is not yours.',
+    description:
+      'With their IP addresses and browsers, so that you can spot one that is not yours. There are 100 at most: another sign-in ends the one that would expire first.',
     tag: 'Accounts',
     access: 'session',
     answer: SessionList,
@@ -937,7 +938,7 @@ export const routes = {
     method: 'DELETE',
     path: '/api/projects/{projectId}/members/{userId}',
     summary: 'Remove a member from a project, or leave it; the last owner stays',
-    description: 'Their keys for the project stop working.',
+    description: 'Their keys and tickets for the project stop working.',
     tag: 'Members',
     access: 'session',
     params: MemberParams,
@@ -955,7 +956,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateWebhookRequest,
     answer: CreatedWebhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_address_refused', 'too_many_webhooks'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_address_refused', 'too_many_webhooks'],
   },
   listWebhooks: {
     method: 'GET',
@@ -990,7 +991,7 @@ export const routes = {
     params: WebhookParams,
     body: ChangeWebhookRequest,
     answer: Webhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_not_found', 'webhook_address_refused'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_not_found', 'webhook_address_refused'],
   },
   deleteWebhook: {
     method: 'DELETE',
@@ -1014,7 +1015,7 @@ export const routes = {
     params: WebhookParams,
     body: RotateWebhookRequest,
     answer: CreatedWebhook,
-    errors: ['project_not_found', 'role_missing', 'webhook_not_found'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'webhook_not_found'],
   },
   testWebhook: {
     method: 'POST',

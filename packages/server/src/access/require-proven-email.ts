@@ -3,8 +3,9 @@ import { Problem } from '../problem.ts';
 import type { SessionCaller } from './caller.ts';
 
 /**
- * Guards whatever outlives a password or lets others in: API keys, passkeys and invitations. Anyone can sign up with
- * any address, so if there is a mail server, an account from open sign-up must verify its address first.
+ * Guards whatever outlives a password or lets others in: API keys, tickets, webhooks, passkeys and invitations. Anyone
+ * can sign up with any address, so if there is a mail server, an account from open sign-up must verify its address
+ * first.
  * @throws Problem email_not_verified
  */
 export async function requireProvenEmail(deps: Pick<Deps, 'db' | 'mail'>, caller: SessionCaller): Promise<void> {

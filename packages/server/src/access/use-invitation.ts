@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Role } from '@cadiz/contract';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import { keepProject } from '../db/keep-rows.ts';
 import type { Schema } from '../db/schema.ts';
 import { recordEvent } from '../events/record-event.ts';
@@ -52,7 +52,7 @@ export async function takeInvitation(
 }
 
 /**
- * Makes the caller a member through a consumed invitation. An existing member keeps their role.
+ * Makes the caller a member through a consumed invitation. An existing member keeps their role, which is no event.
  * @param at Unix milliseconds
  * @returns their role
  */
@@ -63,18 +63,19 @@ export async function joinByInvitation(
   { id, projectId, role }: UsedInvitation,
 ): Promise<Role> {
   const { userId } = caller;
-  await trx
+  const member = await trx
     .insertInto('project_members')
     .values({ project_id: projectId, user_id: userId, role })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute();
-  const member = await trx
-    .selectFrom('project_members')
-    .select('role')
-    .where('project_id', '=', projectId)
-    .where('user_id', '=', userId)
+    // Setting it to itself returns the row that is there, and locks it.
+    .onConflict((conflict) =>
+      conflict.columns(['project_id', 'user_id']).doUpdateSet(({ ref }) => ({ role: ref('project_members.role') })),
+    )
+    // `xmax` is whoever has locked the row: nobody, if it was inserted by this statement.
+    .returning(['role', sql<boolean>`xmax = 0`.as('isNew')])
     .executeTakeFirstOrThrow();
-  const subject = { userId, role: member.role, invitationId: id };
-  await recordEvent(trx, at, { type: 'member.added', projectId, by: caller, subject });
+  if (member.isNew) {
+    const subject = { userId, role, invitationId: id };
+    await recordEvent(trx, at, { type: 'member.added', projectId, by: caller, subject });
+  }
   return member.role;
 }

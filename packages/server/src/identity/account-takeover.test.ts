@@ -95,7 +95,7 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
   }
 
   describe('until the address is proven', () => {
-    test('makes no key, second factor, passkey or invitation, and accepts none; the rest works', async () => {
+    test('makes no key, second factor, passkey, webhook or invitation, and accepts none; the rest works', async () => {
       const mallory = await signUp(service);
       const { browser, email } = mallory;
       const project = await post(browser, '/api/projects', { name: 'Mine' });
@@ -107,16 +107,17 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
         outcome(await post(browser, '/api/auth/two-factor/enable', { password })),
         outcome(await browser.call('GET', '/api/auth/passkey/generate-register-options')),
         outcome(await post(browser, '/api/auth/passkey/verify-registration', { response: attestation })),
+        outcome(await post(browser, `/api/projects/${own}/webhooks`, { url: 'https://a.example.com/' })),
         outcome(await post(browser, `/api/projects/${own}/invitations`, { email: newEmail(), role: 'owner' })),
         outcome(await post(browser, '/api/invitations/accept', { token: await invite(email) })),
       ];
-      expect(await tried()).toEqual(Array(7).fill(unproven));
+      expect(await tried()).toEqual(Array(8).fill(unproven));
       expect(await query('select id from api_keys where created_by = $1', mallory.id)).toEqual([]);
 
       const token = await lastToken(email, 'verify-email');
       expect((await verify(browser, token)).body).toEqual({ email, emailVerified: true });
       expect((await browser.call('GET', '/api/auth/get-session')).body.user.emailVerified).toBe(true);
-      expect(await tried()).toEqual([200, 200, 200, 200, '401 passkey_refused', 200, 200]);
+      expect(await tried()).toEqual([200, 200, 200, 200, '401 passkey_refused', 200, 200, 200]);
     });
 
     test('the token proves it in a session of the account only, once, and for a day', async () => {

@@ -6,6 +6,7 @@ import { invalidTicket } from '../access/invalid-ticket.ts';
 import type { ReservedFacts, Schema } from '../db/schema.ts';
 import { toStatement } from '../db/statement.ts';
 import type { Deps } from '../deps.ts';
+import { newEventId } from '../events/record-event.ts';
 import { type Outcome, Problem, settle } from '../problem.ts';
 import { findIssueTime } from '../store/store-key.ts';
 import type { Reservation } from './reservations.ts';
@@ -49,7 +50,7 @@ const reserveSql = `
     returning *
   ), told as (
     insert into new_events (project_id, id, type, at, ticket_id, data)
-    select :projectId, gen_random_uuid(), 'ticket.exhausted', :now, :ticketId, ${ticketFactsJson} from ticket
+    select :projectId, :eventId::uuid, 'ticket.exhausted', :now, :ticketId, ${ticketFactsJson} from ticket
     where :files::int > 0 and (used_files = max_files or used_bytes = max_bytes)
   )
   insert into ticket_reservations (project_id, store_key, ticket_id, bytes, look_at, ends_at, upload_id, facts)
@@ -162,6 +163,7 @@ function toReserveStatement(
   } = toStatement('reserve', reserveSql, {
     projectId: caller.projectId,
     ticketId: caller.ticketId,
+    eventId: newEventId(at),
     now: new Date(at),
     files: wanted.length,
     bytes: sum(wanted),

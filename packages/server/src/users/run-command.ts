@@ -108,7 +108,7 @@ async function resetPassword(
   const hash = await createPasswords().hash(password);
   const ended = await db.transaction(async (trx) => {
     const at = now();
-    const set = { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true };
+    const set = { userId, hash, by: operator, at: new Date(at), revokeApiKeys, removesPasskeys: true };
     const result = await setPassword(trx, set);
     const subject = { userId, ...result };
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by: operator, subject });

@@ -127,6 +127,51 @@ describe('every change of access is recorded: who, what, when (checklist 47)', (
     expect(rows).toEqual([{ type: 'project.deleted', user_id: ada.id, subject: { name: 'A project' } }]);
   });
 
+  test('of a member whose account is deleted, in each of their projects', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    await service.createKey(eve, projectId);
+    const first = projectId;
+    projectId = await service.createProject(ada);
+    await service.join(ada, projectId, 'viewer', eve);
+    await service.createProject(ada);
+    await ok('DELETE', `/api/users/${eve.id}`, { as: ada });
+
+    expect((await events()).at(-1)).toMatchObject({
+      type: 'member.removed',
+      ...byAda(),
+      subject: { userId: eve.id, revokedKeys: 0 },
+    });
+    projectId = first;
+    expect((await events()).at(-1)).toMatchObject({
+      type: 'member.removed',
+      ...byAda(),
+      subject: { userId: eve.id, revokedKeys: 1 },
+    });
+    const { rows } = await service.deps.db.pool.query(
+      `select project_id from audit_events where type = 'member.removed' and subject->>'userId' = $1`,
+      [eve.id],
+    );
+    expect(rows).toHaveLength(2);
+  });
+
+  test('of keys and tickets that end with a password', async () => {
+    const eve = await service.join(ada, projectId, 'editor');
+    const { id: apiKeyId, key: ofEve } = await service.createKey(eve, projectId, { name: 'Form' });
+    await service.createKey(eve, null);
+    const body = { projectId, folderId: null, maxFiles: 1, maxBytes: 10 };
+    const { id: ticketId } = await ok('POST', '/api/storage/tickets', { as: eve, body });
+    await ok('POST', '/api/storage/tickets', { key: ofEve, body });
+    const before = (await events()).length;
+    const passwords = { currentPassword: 'correct horse battery', newPassword: 'nanoseconds are short' };
+    const answer = await ok('POST', '/api/account/password', { as: eve, body: { ...passwords, revokeApiKeys: true } });
+    expect(answer.revokedApiKeys).toBe(2);
+    const byEve = { userId: eve.id, apiKeyId: null };
+    expect((await events()).slice(before)).toMatchObject([
+      { type: 'api_key.revoked', ...byEve, subject: { apiKeyId, name: 'Form' } },
+      { type: 'ticket.revoked', ...byEve, subject: { ticketId } },
+    ]);
+  });
+
   test('of a sign-out, once', async () => {
     const eve = await service.signUp('Eve');
     for (let n = 0; n < 2; n++) await ok('POST', '/api/auth/sign-out', { as: eve });

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { version } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 import { numberEvents } from '../../events/number-events.ts';
@@ -44,8 +45,14 @@ async function after(cursor?: string, as?: object): Promise<Body> {
   while ((await numberEvents(service.deps.db)) > 0);
   const { status, body, text } = await read(cursor === undefined ? '' : `&after=${cursor}`, as);
   if (status !== 200) throw new Error(text);
+  for (const { type, id, at } of body.events) {
+    expect([type, version(id), timeOf(id)]).toEqual([type, 7, Date.parse(at)]);
+  }
   return body;
 }
+
+/** When a UUID of version 7 was made, in Unix milliseconds. */
+const timeOf = (id: string) => Number.parseInt(id.replaceAll('-', '').slice(0, 12), 16);
 
 /** What has happened since the project was created. */
 async function told(as?: object): Promise<Body[]> {

@@ -73,13 +73,40 @@ test('an unknown token opens nothing, and of two invitations only the accepted o
   expect(await shown()).toContain(first.id);
 });
 
-test('a member keeps their role, whatever their role elsewhere', async () => {
+const added = async ({ id }: Person) => {
+  const { events } = (await service.call('GET', `/api/projects/${projectId}/audit`, { as: ada })).body;
+  return events.filter(
+    ({ type, userId }: { type: string; userId: string }) => type === 'member.added' && userId === id,
+  );
+};
+
+test('a member keeps their role, whatever their role elsewhere, and is added once', async () => {
   const { token } = await invite(ada.email, 'viewer');
   expect((await accept(ada, token)).body).toEqual({ projectId, role: 'owner' });
+  expect(await added(ada)).toEqual([]);
   const eve = await service.signUp('Eve');
   await service.createProject(eve);
   await service.createProject(eve);
-  expect((await accept(eve, (await invite(eve.email, 'viewer')).token)).body).toEqual({ projectId, role: 'viewer' });
+  for (const role of ['viewer', 'editor']) {
+    const invited = await invite(eve.email, role);
+    expect((await accept(eve, invited.token)).body).toEqual({ projectId, role: 'viewer' });
+  }
+  expect(await added(eve)).toMatchObject([{ subject: { userId: eve.id, role: 'viewer' } }]);
+});
+
+test('a member who is removed at the moment they accept another invitation gets an answer', async () => {
+  const eve = await service.join(ada, projectId, 'viewer');
+  const { token } = await invite(eve.email, 'editor');
+  const { pool } = service.deps.db;
+  await pool.query(`
+    create function remove_meanwhile() returns trigger language plpgsql as
+      $$begin delete from project_members where user_id = '${eve.id}'; return null; end$$;
+    create trigger remove_meanwhile after insert on project_members execute function remove_meanwhile()`);
+  try {
+    expect((await accept(eve, token)).body).toEqual({ projectId, role: 'viewer' });
+  } finally {
+    await pool.query('drop trigger remove_meanwhile on project_members; drop function remove_meanwhile()');
+  }
 });
 
 test('the list shows the invitations that can be accepted, and never the token', async () => {

@@ -1,4 +1,5 @@
 import type { Deps } from '../../deps.ts';
+import { newEventId } from '../../events/record-event.ts';
 import { ticketFactsJson } from '../../tickets/ticket-facts.ts';
 
 const atOnce = 500;
@@ -7,6 +8,7 @@ const atOnce = 500;
 export async function tellExpired({ db, now }: Pick<Deps, 'db' | 'now'>, signal: AbortSignal): Promise<void> {
   for (;;) {
     signal.throwIfAborted();
+    const at = now();
     const { rows } = await db.pool.query<{ told: number }>({
       text: `
         with due as materialized (
@@ -18,10 +20,11 @@ export async function tellExpired({ db, now }: Pick<Deps, 'db' | 'now'>, signal:
           returning tickets.*
         ), told as (
           insert into new_events (project_id, id, type, at, data)
-          select project_id, gen_random_uuid(), 'ticket.expired', $1, ${ticketFactsJson} from over where revoked_at is null
+          select project_id, ($2::uuid[])[row_number() over ()], 'ticket.expired', $1, ${ticketFactsJson}
+          from over where revoked_at is null
         )
         select count(*) as told from over`,
-      values: [new Date(now())],
+      values: [new Date(at), Array.from({ length: atOnce }, () => newEventId(at))],
     });
     if ((rows[0]?.told ?? 0) < atOnce) return;
   }

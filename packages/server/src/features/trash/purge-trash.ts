@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
-import { emit, theService } from '../../events/record-event.ts';
+import { emit, newEventId, theService } from '../../events/record-event.ts';
 import { toPurgingSlot } from '../../limits/usage-slots.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import { unmarkedByParent } from '../../tree/in-sight.ts';
@@ -168,6 +168,8 @@ async function purgeBatch(
   purged.refused += refused.length;
   const kept = new Set(refused.map(({ storeKey }) => storeKey));
   const ids = over.filter(({ store_key }) => !kept.has(store_key)).map(({ id }) => id);
+  const at = deps.now();
+  const eventIds = tellsEach ? ids.map(() => newEventId(at)) : [];
   // Another replica may be deleting the same rows: each is counted by the one that deletes it.
   const { rows } = await deps.db.pool.query<{ files: number; bytes: number }>(
     `with project as materialized (
@@ -180,9 +182,9 @@ async function purgeBatch(
        returning files.id, store_key, file_name, file_size, mime_type, folder_id, external_id
      ), told as (
        insert into new_events (project_id, id, type, at, data)
-       select $1, gen_random_uuid(), 'file.purged', $5, json_build_object('id', id, 'projectId', $1::uuid, 'storeKey', store_key,
+       select $1, ($4::uuid[])[row_number() over ()], 'file.purged', $5, json_build_object('id', id, 'projectId', $1::uuid, 'storeKey', store_key,
          'fileName', file_name, 'fileSize', file_size, 'mimeType', mime_type, 'folderId', folder_id, 'externalId', external_id)
-       from gone where $4::boolean
+       from gone where cardinality($4::uuid[]) > 0
      ), variants as (
        update image_variants set state = 'abandoned', removable_at = case state when 'ready' then now() else now() + interval '5 minutes' end
        from doomed where project_id = $1 and file_id = doomed.id and state <> 'abandoned'
@@ -194,7 +196,7 @@ async function purgeBatch(
              total_bytes = project_usage.total_bytes + excluded.total_bytes
      )
      select count(*) as files, coalesce(sum(file_size), 0)::bigint as bytes from gone`,
-    [projectId, ids, toPurgingSlot(deps.now()), tellsEach, new Date(deps.now())],
+    [projectId, ids, toPurgingSlot(at), eventIds, new Date(at)],
   );
   purged.files += rows[0]?.files ?? 0;
   purged.bytes += rows[0]?.bytes ?? 0;

@@ -1,6 +1,9 @@
 import type { Answer, Input } from '@cadiz/contract';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
@@ -12,18 +15,21 @@ import { toWebhookView, type WebhookRow } from './webhook-view.ts';
 
 /**
  * Changes an endpoint, or disables or enables it. A disabled one gets nothing: what is pending fails, and what happens is
- * not kept for it, but a replay delivers both.
+ * not kept for it, but a replay delivers both. Another URL requires what creating an endpoint does.
  */
 export async function changeWebhook(
-  deps: Pick<Deps, 'config' | 'db' | 'access' | 'lookupHost' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'lookupHost' | 'now'>,
   caller: SessionCaller,
   { projectId, id, ...change }: Input<'changeWebhook'>,
 ): Promise<Answer<'changeWebhook'>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
+  if (change.url !== undefined) await requireProvenEmail(deps, caller);
   const url = change.url === undefined ? undefined : await requireDeliverable(deps, change.url);
   const at = deps.now();
   const changed = await deps.db.transaction(async (trx) => {
+    await keepUser(trx, caller.userId);
     const before = await lockWebhook(trx, project, id);
+    if (url !== undefined) await requireLastingSession(trx, caller);
     const row = await trx
       .updateTable('webhook_endpoints')
       .set({

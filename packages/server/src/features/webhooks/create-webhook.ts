@@ -2,6 +2,9 @@ import { type Answer, type Input, maxWebhooks } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
@@ -13,17 +16,20 @@ import { toWebhookView } from './webhook-view.ts';
 
 /** Creates an endpoint, to which events are sent from now on. Only this answer and a rotation show a secret. */
 export async function createWebhook(
-  deps: Pick<Deps, 'config' | 'db' | 'access' | 'secret' | 'lookupHost' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'mail' | 'secret' | 'lookupHost' | 'now'>,
   caller: SessionCaller,
   { projectId, url, types, description, ordered }: Input<'createWebhook'>,
 ): Promise<Answer<'createWebhook'>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
+  await requireProvenEmail(deps, caller);
   const target = await requireDeliverable(deps, url);
   const secret = newWebhookSecret();
   const at = deps.now();
   const row = await deps.db.transaction(async (trx) => {
+    await keepUser(trx, caller.userId);
     // So that two requests at once do not both find room for the last one.
     if (!(await lockTree(trx, project.id))) throw new Problem('project_not_found');
+    await requireLastingSession(trx, caller);
     const { count } = await trx
       .selectFrom('webhook_endpoints')
       .select(({ fn }) => fn.countAll<number>().as('count'))

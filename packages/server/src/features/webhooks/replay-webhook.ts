@@ -50,15 +50,22 @@ export async function replayWebhook(
   return { events, next: next?.toISOString() ?? null };
 }
 
-/** The events that are asked for, in SQL. An id begins with the time of its event, by which there is an index. */
+/**
+ * The events that are asked for, in SQL. An id begins with the time of its event, by which there is an index. Some ids of
+ * earlier versions do not: what was delivered under them is found by its delivery.
+ */
 function whereAsked(
-  { id, types, created_at: createdAt }: WebhookRow,
+  { project_id: projectId, id, types, created_at: createdAt }: WebhookRow,
   { from, to, eventIds, failedSince }: Omit<Input<'replayWebhook'>, 'projectId' | 'id' | 'dryRun'>,
 ): RawBuilder<unknown> {
   if (eventIds) {
-    return sql`(event.at, event.id) in (
-      select to_timestamp(('x' || lpad(left(replace(asked::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0), asked
-      from unnest(${eventIds}::uuid[]) as asked)`;
+    return sql`event.seq in (
+      select dated.seq from unnest(${eventIds}::uuid[]) as asked join events as dated on dated.project_id = ${projectId}
+        and dated.at = to_timestamp(('x' || lpad(left(replace(asked::text, '-', ''), 12), 16, '0'))::bit(64)::bigint / 1000.0)
+        and dated.id = asked
+      union
+      select known.seq from webhook_deliveries as known
+      where known.endpoint_id = ${id} and known.event_id = any(${eventIds}::uuid[]))`;
   }
   const since = new Date(from ?? failedSince ?? 0);
   const until = to === undefined ? sql`true` : sql`event.at < ${new Date(to)}`;

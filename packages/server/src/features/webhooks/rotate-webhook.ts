@@ -1,6 +1,9 @@
 import type { Answer, Input } from '@cadiz/contract';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
+import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { seal } from '../../settings/secret-box.ts';
@@ -10,15 +13,18 @@ import { toWebhookView } from './webhook-view.ts';
 
 /** Gives an endpoint a new secret. The one before signs as well for `overlapSeconds`; an older one no longer does. */
 export async function rotateWebhook(
-  deps: Pick<Deps, 'db' | 'access' | 'secret' | 'now'>,
+  deps: Pick<Deps, 'db' | 'access' | 'mail' | 'secret' | 'now'>,
   caller: SessionCaller,
   { projectId, id, overlapSeconds }: Input<'rotateWebhook'>,
 ): Promise<Answer<'rotateWebhook'>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
+  await requireProvenEmail(deps, caller);
   const secret = newWebhookSecret();
   const at = deps.now();
   const rotated = await deps.db.transaction(async (trx) => {
+    await keepUser(trx, caller.userId);
     const before = await lockWebhook(trx, project, id);
+    await requireLastingSession(trx, caller);
     const row = await trx
       .updateTable('webhook_endpoints')
       .set({

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { Webhook as StandardWebhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -7,12 +8,16 @@ import { expectProblem } from '../../../test/library.ts';
 import { type Mailbox, startMailbox } from '../../../test/mailbox.ts';
 import { type Delivered, type Receiver, startReceiver } from '../../../test/receiver.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import type { SessionCaller } from '../../access/caller.ts';
 import { numberEvents } from '../../events/number-events.ts';
 import { newEventId } from '../../events/record-event.ts';
 import { createKinds } from '../../jobs/kinds.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { startWork } from '../../work/run-work.ts';
+import { changeWebhook } from './change-webhook.ts';
+import { createWebhook } from './create-webhook.ts';
 import { purgeDeliveries } from './purge-deliveries.ts';
+import { rotateWebhook } from './rotate-webhook.ts';
 
 const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000];
 
@@ -386,6 +391,45 @@ describe('an endpoint', () => {
   });
 });
 
+describe('what outlives a session', () => {
+  test('takes a verified address: an endpoint, its URL and its secret, and nothing else', async () => {
+    const { id } = await create();
+    const { pool } = service.deps.db;
+    const verified = (isVerified: boolean) =>
+      pool.query('update users set email_verified = $2, must_verify_email = not $2 where id = $1', [
+        ada.id,
+        isVerified,
+      ]);
+    await verified(false);
+    try {
+      for (const [method, path, body] of [
+        ['POST', webhooks(), { url: receiver.url }],
+        ['PATCH', `${webhooks()}/${id}`, { url: receiver.url }],
+        ['POST', `${webhooks()}/${id}/rotate`, {}],
+      ] as const) {
+        await expectProblem(service.call(method, path, { as: ada, body }), 403, 'email_not_verified');
+      }
+      expect(await ask('PATCH', `${webhooks()}/${id}`, { description: 'Ours' })).toMatchObject({ description: 'Ours' });
+    } finally {
+      await verified(true);
+    }
+  });
+
+  test('takes a session that has not ended since the request was admitted', async () => {
+    const { id } = await create();
+    const ended: SessionCaller = { kind: 'session', userId: ada.id, sessionId: randomUUID() };
+    const endpoint = { url: receiver.url, types: null, description: null, ordered: false };
+    for (const attempt of [
+      () => createWebhook(service.deps, ended, { projectId, ...endpoint }),
+      () => changeWebhook(service.deps, ended, { projectId, id, url: receiver.url }),
+      () => rotateWebhook(service.deps, ended, { projectId, id, overlapSeconds: 0 }),
+    ]) {
+      await expect(attempt()).rejects.toMatchObject({ code: 'session_required' });
+    }
+    expect((await ask('GET', webhooks())).webhooks).toHaveLength(1);
+  });
+});
+
 describe('a URL (checklist 53)', () => {
   const refusals: [url: string, detail: RegExp][] = [
     ['http://app.example.com/', /must start with https/],
@@ -542,6 +586,21 @@ describe('a replay', () => {
     expect(await ask('POST', `${webhooks()}/${id}/replay`, { eventIds })).toEqual({ events: 1, next: null });
     await deliver();
     expect(receiver.received.map(({ body }) => JSON.parse(body).data.id)).toEqual([mine]);
+  });
+
+  test('finds by its id what was delivered under one that does not begin with its time', async () => {
+    const { id } = await create();
+    const eventId = randomUUID();
+    await service.deps.db.pool.query(
+      `insert into new_events (project_id, id, type, at, data) values ($1, $2, 'folder.created', $3, '{}')`,
+      [projectId, eventId, new Date(service.deps.now())],
+    );
+    await deliver();
+    receiver.received.length = 0;
+    const eventIds = [eventId, randomUUID()];
+    expect(await ask('POST', `${webhooks()}/${id}/replay`, { eventIds })).toEqual({ events: 1, next: null });
+    await deliver();
+    expect(receiver.received.map(({ headers }) => headers['webhook-id'])).toEqual([eventId]);
   });
 
   test.each([

@@ -53,17 +53,25 @@ export async function findOwner(
 
 async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
   const { db, now } = deps;
-  const account = await toAccount(deps, arrival);
-  try {
-    return (await db.transaction((trx) => createAccount(trx, now(), account))).id;
-  } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
-    // Somebody else was faster, such as another owner. The present rules apply.
-    return makeAccount(deps, arrival);
+  for (let attempt = 1; ; attempt++) {
+    const account = await toAccount(deps, arrival);
+    try {
+      return (await db.transaction((trx) => createAccount(trx, now(), account))).id;
+    } catch (error) {
+      // Somebody else was faster, such as another owner. The present rules apply.
+      if (attempt === maxAttempts || !isOfSomebodyElse(error)) throw error;
+    }
   }
 }
 
+const maxAttempts = 5;
 const uniqueViolation = '23505';
+
+/** Whether another account has the address or is the owner. If one has the subject, it is the person's own. */
+function isOfSomebodyElse(error: unknown): boolean {
+  if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) return false;
+  return error.constraint !== 'accounts_provider_account_index';
+}
 
 async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> {
   const { issuer, flow, claims, address, requestId } = arrival;

@@ -5,6 +5,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { openBrowser, type TestBrowser } from '../../../test/browser.ts';
 import { startTestIssuer, type TestIssuer } from '../../../test/oidc-issuer.ts';
 import { type Answer, startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
+import type { Database } from '../../db/open.ts';
+import { findOrMakeAccount } from './find-or-make-account.ts';
 
 const password = 'correct horse battery';
 const setupToken = 'a-token-of-the-start-up-message';
@@ -349,6 +351,48 @@ describe('who gets an account', () => {
     expect(answers.map(outcome)).toEqual([302, 302, 302, 302]);
     const users = await Promise.all(browsers.map(getUser));
     expect(new Set(users.map(({ id }) => id)).size).toBe(1);
+  });
+
+  test('and so does one whose address the issuer has changed between two windows', async () => {
+    await without.signUp();
+    const { deps } = open;
+    const provider = deps.issuer;
+    if (!provider) throw new Error('There must be an issuer.');
+    const flow = { state: '', nonce: '', codeVerifier: '', callbackUrl: '/', expiresAt: 0, hasSetupToken: false };
+    const sub = randomUUID();
+    const arrival = (email: string) => ({
+      issuer: provider,
+      flow,
+      claims: { sub, email, emailVerified: true, name: 'Ada' },
+      address: '203.0.113.1',
+      requestId: undefined,
+    });
+    let isFirst = true;
+    let made = '';
+    const late: Database = {
+      ...deps.db,
+      async transaction(work) {
+        if (isFirst) made = await findOrMakeAccount(deps, arrival(`old-${sub}@example.com`));
+        isFirst = false;
+        return deps.db.transaction(work);
+      },
+    };
+    const found = await findOrMakeAccount({ ...deps, db: late }, arrival(`new-${sub}@example.com`));
+    expect([found, made]).toEqual([made, expect.stringMatching(/^[\da-f-]{36}$/)]);
+  });
+
+  test('what conflicts every time fails in the end', async () => {
+    await without.signUp();
+    const { pool } = without.deps.db;
+    await pool.query(`
+      create function conflict() returns trigger language plpgsql as
+        $$begin raise unique_violation using message = 'always'; end$$;
+      create trigger conflict before insert on users for each row execute function conflict()`);
+    try {
+      expect(outcome(await signIn(open))).toBe('500 internal_error');
+    } finally {
+      await pool.query('drop trigger conflict on users; drop function conflict()');
+    }
   });
 });
 

@@ -47,7 +47,7 @@ async function replace(
   const { userId, sessionId: except } = caller;
   return db.transaction(async (trx) => {
     const at = now();
-    const next = { userId, hash, instead, at: new Date(at), except, revokeApiKeys, removesPasskeys: false };
+    const next = { userId, hash, instead, by: caller, at: new Date(at), except, revokeApiKeys, removesPasskeys: false };
     const { endedSessions, revokedApiKeys } = await setPassword(trx, next);
     const session = await rotateSession(trx, at, caller);
     if (session === undefined) throw new Problem('session_required');

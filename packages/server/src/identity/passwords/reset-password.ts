@@ -74,10 +74,11 @@ function giveBack(
       .executeTakeFirst();
     if (!used) throw new Problem('invalid_reset_token');
     const at = now();
-    const ended = await setPassword(trx, { userId, hash, at: new Date(at), revokeApiKeys, removesPasskeys: true });
+    const by = { kind: 'nobody', address, requestId } as const;
+    const next = { userId, hash, by, at: new Date(at), revokeApiKeys, removesPasskeys: true };
+    const ended = await setPassword(trx, next);
     const result = { ...ended, removedSecondFactor: await removeUnprovenSecondFactor(trx, userId) };
     await proveEmail(trx, userId);
-    const by = { kind: 'nobody', address, requestId } as const;
     await recordEvent(trx, at, { type: 'password.reset', projectId: null, by, subject: { userId, ...result } });
     return result;
   });

@@ -1,6 +1,8 @@
 import type { Kysely } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
+import { ticketGraceMilliseconds } from '../../access/find-ticket.ts';
 import type { Schema } from '../../db/schema.ts';
+import { type Actor, recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { lockAccount, lockProjectsOf } from '../lock-account.ts';
 import { removeAllPasskeys } from '../passkeys/remove-all-passkeys.ts';
@@ -12,6 +14,7 @@ export interface NewPassword {
   hash: string;
   /** The hash to replace, if somebody has proved that they know its password. */
   instead?: string | undefined;
+  by: Actor;
   at: Date;
   /** The session to keep, if any. */
   except?: string | undefined;
@@ -21,12 +24,13 @@ export interface NewPassword {
 }
 
 /**
- * Sets somebody's password, including the first one, and ends the access that the old one may have given.
+ * Sets somebody's password, including the first one, and ends the access that the old one may have given. Each key and
+ * ticket that is revoked is recorded in its project.
  * @throws Problem wrong_password if the present hash is not `instead`
  */
 export async function setPassword(
   trx: Kysely<Schema>,
-  { userId, hash, instead, at, except, revokeApiKeys, removesPasskeys }: NewPassword,
+  { userId, hash, instead, by, at, except, revokeApiKeys, removesPasskeys }: NewPassword,
 ): Promise<{ endedSessions: number; revokedApiKeys: number; removedPasskeys: number }> {
   await lockAccount(trx, userId);
   if (revokeApiKeys) await lockProjectsOf(trx, userId);
@@ -45,18 +49,34 @@ export async function setPassword(
   const endedSessions = await endSessionsAndResets(trx, userId, except);
   const removedPasskeys = removesPasskeys ? await removeAllPasskeys(trx, userId) : 0;
   if (!revokeApiKeys) return { endedSessions, revokedApiKeys: 0, removedPasskeys };
-  const revoked = await trx
+  const revokedApiKeys = await revokeCredentials(trx, userId, by, at);
+  return { endedSessions, revokedApiKeys, removedPasskeys };
+}
+
+/** @returns how many API keys there were */
+async function revokeCredentials(trx: Kysely<Schema>, userId: string, by: Actor, at: Date): Promise<number> {
+  const keys = await trx
     .updateTable('api_keys')
     .set({ revoked_at: at })
     .where('created_by', '=', userId)
     .where('revoked_at', 'is', null)
-    .executeTakeFirst();
-  // Those of the keys have died with them; others were made in sessions.
-  await trx
+    .returning(['id', 'name', 'project_id'])
+    .execute();
+  const tickets = await trx
     .updateTable('tickets')
     .set({ revoked_at: at })
     .where('created_by', '=', userId)
     .where('revoked_at', 'is', null)
+    .where('expires_at', '>', new Date(at.getTime() - ticketGraceMilliseconds))
+    .returning(['id', 'project_id', 'created_by_key'])
     .execute();
-  return { endedSessions, revokedApiKeys: Number(revoked.numUpdatedRows), removedPasskeys };
+  for (const { id, name, project_id: projectId } of keys) {
+    const subject = { apiKeyId: id, name };
+    await recordEvent(trx, at.getTime(), { type: 'api_key.revoked', projectId, by, subject });
+  }
+  // Those of the keys have died with them; others were made in sessions.
+  for (const { id, project_id: projectId } of tickets.filter(({ created_by_key }) => created_by_key === null)) {
+    await recordEvent(trx, at.getTime(), { type: 'ticket.revoked', projectId, by, subject: { ticketId: id } });
+  }
+  return keys.length;
 }

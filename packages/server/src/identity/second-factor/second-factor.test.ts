@@ -101,6 +101,19 @@ describe('setting a second factor up', () => {
     expect(await eventsOf(id)).toContain('second_factor.added');
   });
 
+  test('replaces the session, even if that is the first of a hundred to expire', async () => {
+    const { browser, id } = await signUp();
+    await service.deps.db.pool.query(
+      `insert into sessions (id, user_id, token, expires_at)
+       select gen_random_uuid(), $1, gen_random_uuid()::text, now() + interval '8 days' from generate_series(1, 99)`,
+      [id],
+    );
+    const { body } = await post(browser, 'two-factor/enable', { password });
+    const code = totp(readSecret(body.totpURI));
+    expect(outcome(await post(browser, 'two-factor/verify-totp', { code }))).toBe(200);
+    expect(await isSignedIn(browser)).toBe(true);
+  });
+
   test('a secret that was never confirmed is replaced by the next', async () => {
     const { browser } = await signUp();
     const first = await post(browser, 'two-factor/enable', { password });

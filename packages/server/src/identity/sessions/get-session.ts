@@ -1,7 +1,7 @@
 import type { Answer } from '@cadiz/contract';
 import type { Visitor } from '../../access/caller.ts';
 import { findSessionCallerByToken } from '../../access/find-session-caller.ts';
-import { idleSeconds } from '../../access/session-lifetime.ts';
+import { expiryOf } from '../../access/session-lifetime.ts';
 import type { Deps } from '../../deps.ts';
 import type { InBrowser, Keeping } from '../browser.ts';
 import { toUserView } from '../user-view.ts';
@@ -9,7 +9,10 @@ import { toUserView } from '../user-view.ts';
 /** A session that was used less than this ago is not prolonged, so that most requests write nothing. */
 const prolongedAfterMilliseconds = 3600_000;
 
-/** The browser's session with its account, or null without one. Prolongs the session to a week from now. */
+/**
+ * The browser's session with its account, or null without one. Prolongs the session to a week from now, but not past its
+ * thirty days.
+ */
 export async function getSession(
   deps: Pick<Deps, 'db' | 'now'>,
   { browser }: InBrowser<Visitor>,
@@ -19,7 +22,7 @@ export async function getSession(
   const caller = await findSessionCallerByToken(deps, token);
   const found = caller && (await findWithUser(deps, caller.sessionId));
   if (!found) return { answer: null, keep: { session: null } };
-  const { isProlonged, expiresAt } = await prolong(deps, caller.sessionId, found.expires_at);
+  const { isProlonged, expiresAt } = await prolong(deps, caller.sessionId, found.started_at, found.expires_at);
   return {
     answer: {
       session: { id: caller.sessionId, userId: found.id, expiresAt: expiresAt.toISOString() },
@@ -34,7 +37,7 @@ function findWithUser({ db }: Pick<Deps, 'db'>, sessionId: string) {
     .selectFrom('sessions')
     .innerJoin('users', 'users.id', 'sessions.user_id')
     .selectAll('users')
-    .select('sessions.expires_at')
+    .select(['sessions.created_at as started_at', 'sessions.expires_at'])
     .where('sessions.id', '=', sessionId)
     .executeTakeFirst();
 }
@@ -42,10 +45,11 @@ function findWithUser({ db }: Pick<Deps, 'db'>, sessionId: string) {
 async function prolong(
   { db, now }: Pick<Deps, 'db' | 'now'>,
   sessionId: string,
+  startedAt: Date,
   expiresAt: Date,
 ): Promise<{ isProlonged: boolean; expiresAt: Date }> {
   const at = now();
-  const longer = new Date(at + idleSeconds * 1000);
+  const longer = expiryOf(startedAt, at);
   if (longer.getTime() - expiresAt.getTime() < prolongedAfterMilliseconds) return { isProlonged: false, expiresAt };
   await db.kysely
     .updateTable('sessions')

@@ -2,6 +2,7 @@ import type { Answer } from '@cadiz/contract';
 import type { SessionCaller } from '../../access/caller.ts';
 import { longestMilliseconds } from '../../access/session-lifetime.ts';
 import type { Deps } from '../../deps.ts';
+import { maxSessions } from './start-session.ts';
 
 /** The caller's live sessions, the latest first. */
 export async function listSessions(
@@ -16,6 +17,7 @@ export async function listSessions(
     .where('created_at', '>', new Date(now() - longestMilliseconds))
     .orderBy('created_at', 'desc')
     .orderBy('id', 'desc')
+    .limit(maxSessions)
     .execute();
   return {
     sessions: rows.map((row) => ({

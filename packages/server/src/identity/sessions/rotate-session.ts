@@ -21,12 +21,12 @@ export async function rotateSession(
   if (sessionId === undefined) return undefined;
   const present = await trx
     .selectFrom('sessions')
-    .select('created_at')
+    .select(['id', 'created_at'])
     .where('id', '=', sessionId)
     .where('user_id', '=', userId)
     .executeTakeFirst();
   if (!present) return undefined;
-  const token = await startSession(trx, at, userId, caller, present.created_at);
+  const token = await startSession(trx, at, userId, caller, present);
   const ending = trx.deleteFrom('sessions').where('id', '=', sessionId).where('user_id', '=', userId);
   if ((await ending.executeTakeFirst()).numDeletedRows > 0n) return token;
   await endKeptSession(trx, token);

@@ -223,10 +223,36 @@ describe('a session', () => {
       await age(ada, '6 days 23 hours');
       expect((await getSession(ada)).user.email).toBe(ada.email);
     }
+    const [listed] = (await service.call('GET', '/api/account/sessions', { as: ada })).body.sessions;
+    const { expiresAt } = (await getSession(ada)).session;
+    expect(Date.parse(expiresAt) - Date.parse(listed.createdAt)).toBe(30 * 24 * 3600_000);
     await age(ada, '2 days 2 hours');
     expect(await isAlive(ada)).toBe(true);
     await age(ada, '3 hours');
     await expectOver(ada);
+  });
+
+  test('beyond a hundred ends the one of its account that would expire first', async () => {
+    const [ada, bob] = [await service.signUp(), await service.signUp('Bob')];
+    const { pool } = service.deps.db;
+    const alive = async ({ id }: Person) =>
+      (await pool.query('select id from sessions where user_id = $1 order by expires_at desc', [id])).rows;
+    await pool.query(
+      `insert into sessions (id, user_id, token, expires_at)
+       select gen_random_uuid(), $1, gen_random_uuid()::text, now() + n * interval '1 hour' from generate_series(1, 120) as n`,
+      [ada.id],
+    );
+    const before = await alive(ada);
+    const list = async () => (await service.call('GET', '/api/account/sessions', { as: ada })).body.sessions;
+    expect(await list()).toHaveLength(100);
+
+    const phone = await startSession(ada);
+    expect((await alive(ada)).slice(1)).toEqual(before.slice(0, 99));
+    expect(await Promise.all([ada, phone, bob].map(isAlive))).toEqual([true, true, true]);
+    expect(await list()).toHaveLength(100);
+    await Promise.all(Array.from({ length: 4 }, () => startSession(ada)));
+    await startSession(ada);
+    expect(await alive(ada)).toHaveLength(100);
   });
 
   test('is listed and ended by whose it is (checklist 9)', async () => {

@@ -1,5 +1,5 @@
 import type { Answer, Input } from '@cadiz/contract';
-import type { Transaction } from 'kysely';
+import { sql, type Transaction } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { type Actor, recordEvent } from '../../events/record-event.ts';
@@ -7,7 +7,10 @@ import { Problem } from '../../problem.ts';
 import { lockProjectsOf } from '../lock-account.ts';
 import { lockUser } from '../lock-user.ts';
 
-/** Deletes an account with its sessions, memberships, invitations and API keys. Its uploads stay. */
+/**
+ * Deletes an account with its sessions, memberships, invitations, API keys and tickets. Its uploads stay. Each of its
+ * projects records that it has lost the member.
+ */
 export async function removeUser(
   { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   by: Actor,
@@ -17,8 +20,13 @@ export async function removeUser(
     await lockUser(trx, userId, { keepsOwner: true });
     await lockProjectsOf(trx, userId);
     await requireOtherOwners(trx, userId);
+    const left = await endMemberships(trx, userId);
     await trx.deleteFrom('users').where('id', '=', userId).execute();
-    await recordEvent(trx, now(), { type: 'account.deleted', projectId: null, by, subject: { userId } });
+    const at = now();
+    for (const { projectId, revokedKeys } of left) {
+      await recordEvent(trx, at, { type: 'member.removed', projectId, by, subject: { userId, revokedKeys } });
+    }
+    await recordEvent(trx, at, { type: 'account.deleted', projectId: null, by, subject: { userId } });
   });
   await accessChanges.publish({ kind: 'user', id: userId });
   return { userId, removed: true };
@@ -44,4 +52,19 @@ async function requireOtherOwners(trx: Transaction<Schema>, userId: string): Pro
   const orphaned = new Set(owners.map((owner) => owner.project_id).filter((id) => !kept.has(id)));
   if (orphaned.size === 0) return;
   throw new Problem('last_owner', `${orphaned.size} projects have no other owner, such as ${[...orphaned][0]}.`);
+}
+
+/** @returns the projects, and how many keys of the account each loses that were alive */
+function endMemberships(
+  trx: Transaction<Schema>,
+  userId: string,
+): Promise<{ projectId: string; revokedKeys: number }[]> {
+  const revokedKeys = sql<number>`(
+    select count(*) from api_keys
+    where api_keys.project_id = project_members.project_id and created_by = ${userId} and revoked_at is null)`;
+  return trx
+    .deleteFrom('project_members')
+    .where('user_id', '=', userId)
+    .returning(['project_id as projectId', revokedKeys.as('revokedKeys')])
+    .execute();
 }
