@@ -94,7 +94,7 @@ async function open(url, authorization) {
         resolve(undefined);
         text += piece;
         const ended = text.lastIndexOf('\n\n');
-        count += text.slice(0, ended + 1).match(/^id: /gm)?.length ?? 0;
+        count += text.slice(0, ended + 1).match(/^data: /gm)?.length ?? 0;
         text = text.slice(ended + 1);
         last = performance.now();
         told();

@@ -1,6 +1,6 @@
 import type { ChildProcess } from 'node:child_process';
-import { readFile, stat } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { createClient, type Event } from '@cadiz/client';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -145,13 +145,17 @@ describe('cadiz listen', () => {
     expect([wrong.code, wrong.stderr]).toEqual([2, expect.stringContaining('CADIZ_WEBHOOK_SECRET is no secret')]);
   });
 
-  test('tries again while the receiver is not up', async () => {
+  test('tries again while the receiver is not up, with the stored secret although the variable is empty', async () => {
+    const secret = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
+    await mkdir(dirname(secretPath()), { recursive: true });
+    await writeFile(secretPath(), `${secret}\n`);
     receiver.answer = (_, count) => ({ status: count === 1 ? 503 : 204 });
-    const { ended } = await listen((words) => words.includes('"status"'), ['--json']);
+    const { ended } = await listen((words) => words.includes('"status"'), ['--json'], { CADIZ_WEBHOOK_SECRET: '' });
     await client().upload('x', { name: 'late.txt' });
     expect(JSON.parse((await ended).stdout)).toMatchObject({ status: 204, attempts: 2 });
     const bodies = receiver.received.map(({ body }) => body);
     expect(bodies[1]).toBe(bodies[0]);
+    for (const { headers, body } of receiver.received) new Webhook(secret).verify(body, headers);
   });
 });
 

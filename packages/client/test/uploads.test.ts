@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
@@ -40,6 +41,19 @@ test.each(['get', 'set', 'delete'] as const)(
     expect(recorded()).toBe(2);
   },
 );
+
+test.each([1, 400_000])('a store that switches protocols fails an upload of %i bytes', async (size) => {
+  const store = net.createServer((socket) => {
+    socket.on('error', () => undefined);
+    socket.once('data', () => socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'));
+  });
+  await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
+  const presignedUrl = `http://127.0.0.1:${(store.address() as net.AddressInfo).port}/a?X-Amz-Expires=900`;
+  stub.answers['/api/storage/presign'] = { presignedUrl, storeKey: 'k' };
+  const uploading = stub.client({ retries: 0 }).upload(new File([new Uint8Array(size)], 'x'));
+  await expect(uploading).rejects.toMatchObject({ code: 'network_failed', retryable: true });
+  await new Promise((resolve) => store.close(resolve));
+});
 
 describe('a function of the caller that throws', () => {
   test.each<[string, () => unknown]>([

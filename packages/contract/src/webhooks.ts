@@ -26,6 +26,7 @@ const url = z
 const types = z
   .array(z.enum(feedTypes, { error: 'must be types of events' }), { error: 'must be a list of types, or null for all' })
   .min(1, { error: 'must name at least one type; null stands for all' })
+  .max(feedTypes.length, { error: 'must not name a type twice' })
   .nullable()
   .meta({ description: 'The types of events that it gets; null for all, also those of later versions.' });
 const ordered = z.boolean({ error: 'must be true or false' }).meta({

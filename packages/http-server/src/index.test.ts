@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { createBoundedServer, refuseConnection, serve } from './index.ts';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createBoundedServer, inTurn, refuseConnection, serve } from './index.ts';
 
 /** Reads all that comes until the server ends the connection. */
 async function readToEnd(socket: net.Socket): Promise<string> {
@@ -52,6 +52,60 @@ test('bytes that are no request are answered, and the connection is closed on bo
   await Promise.all(left);
   socket.destroy();
   await close(0);
+});
+
+describe('requests that a client sends without waiting for answers', () => {
+  const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
+
+  /** Handles requests in turn, and leaves it to the test to answer. */
+  async function open() {
+    const handled: { url: string | undefined; response: http.ServerResponse }[] = [];
+    const closed: Promise<unknown>[] = [];
+    const server = createBoundedServer({});
+    server.on('connection', (socket) => closed.push(once(socket, 'close')));
+    server.on(
+      'request',
+      inTurn(({ url }, response) => handled.push({ url, response })),
+    );
+    const { port, close } = await serve(server, '127.0.0.1', 0);
+    onTestFinished(() => close(0));
+    return { socket: await connect(port), handled, closed };
+  }
+
+  test('are handled in turn', async () => {
+    const { socket, handled } = await open();
+    let text = '';
+    socket.on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.write(get('/1') + get('/2') + get('/3'));
+    for (const turn of [1, 2, 3]) {
+      await expect.poll(() => handled.map(({ url }) => url)).toEqual(['/1', '/2', '/3'].slice(0, turn));
+      handled.at(-1)?.response.end(`answer ${turn}`);
+      await expect.poll(() => text).toContain(`answer ${turn}`);
+    }
+    expect(text.match(/answer \d/g)).toEqual(['answer 1', 'answer 2', 'answer 3']);
+  });
+
+  test('and wait when the connection closes are not handled at all', async () => {
+    const { socket, handled, closed } = await open();
+    socket.write(get('/1') + get('/2'));
+    await expect.poll(() => handled).toHaveLength(1);
+    socket.destroy();
+    await Promise.all(closed);
+    expect(handled.map(({ url, response }) => [url, response.destroyed])).toEqual([['/1', true]]);
+  });
+
+  test('and are too many end the connection', async () => {
+    const { socket, handled, closed } = await open();
+    socket.on('error', () => undefined);
+    socket.write(get('/1').repeat(101));
+    await expect.poll(() => handled).toHaveLength(1);
+    expect(socket.destroyed).toBe(false);
+    socket.write(get('/one-too-many'));
+    await Promise.all(closed);
+    expect(handled).toHaveLength(1);
+  });
 });
 
 test('closing lets a request under way finish', async () => {

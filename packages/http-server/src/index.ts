@@ -28,6 +28,40 @@ export function createBoundedServer(options: http.ServerOptions): http.Server {
   return server;
 }
 
+/** How many requests of one connection may wait for their turn. No client needs that many, and each takes memory. */
+const mostInTurn = 100;
+const inTurnOf = new WeakMap<Duplex, number>();
+
+/**
+ * Handles the requests of a connection one after the other, although a client may send several without waiting for answers
+ * (RFC 9112, 9.3.2). Node hands over all of them at once, and if their connection closes, it does not tell the answers that are not
+ * yet being sent: what they hold would be held for ever.
+ *
+ * @returns a listener for the requests of a server, such as `request` and `checkContinue`
+ */
+export function inTurn(handle: http.RequestListener): http.RequestListener {
+  return (request, response) => {
+    if (response.socket) {
+      handle(request, response);
+      return;
+    }
+    const { socket } = request;
+    const waiting = inTurnOf.get(socket) ?? 0;
+    if (waiting >= mostInTurn) {
+      socket.destroy();
+      return;
+    }
+    inTurnOf.set(socket, waiting + 1);
+    const assignSocket = response.assignSocket.bind(response);
+    // Node calls it when the answer before this one has been sent.
+    response.assignSocket = (own) => {
+      assignSocket(own);
+      inTurnOf.set(socket, (inTurnOf.get(socket) ?? 1) - 1);
+      handle(request, response);
+    };
+  };
+}
+
 /** An answer to bytes that are no request. */
 export interface Refusal {
   status: number;

@@ -191,6 +191,8 @@ test('a source or target that refuses or is not there is unreachable', async () 
     images.look({ url: nowhere, size: 10 }),
     images.look({ url, size: photo.length + 1 }),
     images.look({ url, size: 100_000 }),
+    images.look(server.breaking()),
+    images.look(server.switching()),
     images.render(source, options, () => server.target('refused/x')),
     images.render(source, options, () => ({ url: nowhere })),
   ];
@@ -199,7 +201,7 @@ test('a source or target that refuses or is not there is unreachable', async () 
     expect(error).toMatchObject({ name: 'ImageFailed', reason: 'unreachable' });
     expect(error.message).not.toContain('secret');
   }
-  expect(images.figures()).toMatchObject({ failed: { unreachable: 6 }, restarts: 0 });
+  expect(images.figures()).toMatchObject({ failed: { unreachable: 8 }, restarts: 0 });
 });
 
 test('what the target throws is thrown', async () => {

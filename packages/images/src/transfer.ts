@@ -118,7 +118,8 @@ function start({ url }: { url: string }, method: string, headers: http.OutgoingH
 
 async function answerTo(request: http.ClientRequest, what: 'source' | 'target'): Promise<http.IncomingMessage> {
   try {
-    const [response]: http.IncomingMessage[] = await once(request, 'response');
+    // A connection may break before or after an answer has begun, and a 101 closes it without any other event.
+    const [response]: http.IncomingMessage[] = await Promise.race([once(request, 'response'), once(request, 'close')]);
     if (!response) throw new Error('no answer');
     return response;
   } catch (error) {

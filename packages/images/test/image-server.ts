@@ -8,6 +8,10 @@ export interface ImageServer {
   offer(name: string, bytes: Buffer): Source;
   /** A source whose bytes never come, though the request is taken. */
   silent(): Source;
+  /** Bytes of which only the beginning comes: then the connection is reset. */
+  breaking(): Source;
+  /** A source that switches protocols. */
+  switching(): Source;
   /** A place to put a variant; whole bodies are in `received`. */
   target(name: string): Target;
   readonly received: Map<string, { bytes: Buffer; headers: http.IncomingHttpHeaders }>;
@@ -25,6 +29,11 @@ export async function startImageServer(): Promise<ImageServer> {
     const { method, url = '', headers } = request;
     requests.push(`${method} ${url} ${headers.range ?? ''}`.trim());
     if (url === '/silent') return;
+    if (url === '/switching') return request.socket.end('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    if (url === '/breaking') {
+      response.writeHead(206, { 'content-length': 1000 }).write('x', () => request.socket.resetAndDestroy());
+      return;
+    }
     if (method === 'PUT') {
       const chunks: Buffer[] = [];
       for await (const chunk of request) chunks.push(chunk);
@@ -50,6 +59,8 @@ export async function startImageServer(): Promise<ImageServer> {
       return { url: `${base}/${encodeURIComponent(name)}`, size: bytes.length };
     },
     silent: () => ({ url: `${base}/silent`, size: 1000 }),
+    breaking: () => ({ url: `${base}/breaking`, size: 1000 }),
+    switching: () => ({ url: `${base}/switching`, size: 1000 }),
     target: (name) => ({ url: `${base}/${name}` }),
     received,
     requests,

@@ -106,7 +106,8 @@ curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30
 ## Stream them
 
 The same route answers \`Accept: text/event-stream\` with [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each is its
-\`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). A comment every 10 seconds keeps the connection alive. A client that does not read is cut off, and can continue
+\`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). At the beginning, and every 10 seconds while nothing happens, comes a block with an \`id\` and no \`data\`: it is no event,
+keeps the connection alive, and says from where to continue. A client that does not read is cut off, and can continue
 from the last id. The stream of a revoked key ends within 10 seconds.
 
 \`\`\`bash

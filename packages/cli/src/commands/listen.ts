@@ -37,11 +37,12 @@ function readAddress(text: string | undefined): string {
 /** The one of the environment, or the stored one, which is made the first time. */
 async function readSecret({ env }: Context): Promise<string> {
   const path = webhookSecretPath(env);
-  const stored = env.CADIZ_WEBHOOK_SECRET ?? (await readFile(path, 'utf8').catch(toNothing)).trim();
+  // An empty variable counts as unset: the stored secret must not be replaced for it.
+  const stored = env.CADIZ_WEBHOOK_SECRET || (await readFile(path, 'utf8').catch(toNothing)).trim();
   if (/^whsec_[\w+/-]{24,}={0,2}$/.test(stored)) return stored;
   if (stored !== '')
     throw usageFailure(
-      `${env.CADIZ_WEBHOOK_SECRET === undefined ? path : 'CADIZ_WEBHOOK_SECRET'} is no secret: one is whsec_ and base64.`,
+      `${env.CADIZ_WEBHOOK_SECRET ? 'CADIZ_WEBHOOK_SECRET' : path} is no secret: one is whsec_ and base64.`,
     );
   const secret = newWebhookSecret();
   await writePrivately(path, `${secret}\n`);

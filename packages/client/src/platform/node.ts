@@ -39,6 +39,8 @@ export async function put({ url, body, onProgress, signal }: PutRequest): Promis
       request.destroy(new CadizError('timed_out', 'Nothing was sent for a minute.', { retryable: true }));
     });
     request.on('error', fail);
+    // Node says nothing else if a 101 switches protocols.
+    request.on('close', () => fail(new Error('The connection was closed without an answer.')));
     request.on('response', (response) => {
       isAnswered = true;
       readText(response).then((text) => {

@@ -40,6 +40,11 @@ export function send({ method, url, headers, body = '', chunked = false }: Sent,
       timeout: silenceMilliseconds,
       signal,
     });
+    // Node emits no 'response' for a 101 that switches protocols, and no 'error'.
+    request.on('upgrade', (_, socket) => {
+      socket.destroy();
+      reject(new Error('it answered 101'));
+    });
     request.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8');

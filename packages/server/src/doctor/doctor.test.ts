@@ -310,6 +310,15 @@ describe('settings that are wrong', () => {
     expect(results.get('service-reaches')?.found).toMatch(/the name store\.invalid cannot be resolved/);
   });
 
+  test('a server that switches protocols', async () => {
+    const switching = http.createServer(({ socket }) => {
+      socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    });
+    const endpoint = `http://127.0.0.1:${await serve(switching)}`;
+    const { results } = await look({ ...tested.settings, endpoint });
+    expect(results.get('service-reaches')?.found).toBe(`${endpoint} cannot be reached: it answered 101.`);
+  });
+
   test('https where the store speaks http', async () => {
     const { results } = await look({
       ...tested.settings,

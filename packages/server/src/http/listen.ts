@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createBoundedServer, type Listening, refuseConnection, serve } from '@cadiz/http-server';
+import { createBoundedServer, inTurn, type Listening, refuseConnection, serve } from '@cadiz/http-server';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
 import { isAmbiguous } from './malformed.ts';
@@ -21,16 +21,17 @@ export async function listen(app: App, host: string, port: number, limits = slow
   };
   // Node would answer a request without Host itself, without our headers: `isAmbiguous` looks for it.
   const server = createBoundedServer({ ...limits, requireHostHeader: false });
-  server.on('request', answer);
+  server.on('request', inTurn(answer));
   // A client that asks before sending is refused before it sends: the app checks Content-Length.
-  server.on('checkContinue', (request, response) => {
+  const answerContinue = inTurn((request, response) => {
     const [path = ''] = (request.url ?? '').split('?');
     const limit = findRoute(request.method ?? '', path)?.maxBodyBytes ?? maxBodyBytes;
     if (Number(request.headers['content-length'] ?? 0) <= limit) response.writeContinue();
     answer(request, response);
   });
+  server.on('checkContinue', answerContinue);
   // RFC 9110 §10.1.1 lets us ignore unknown expectations. Node would answer them itself, without our headers.
-  server.on('checkExpectation', answer);
+  server.on('checkExpectation', inTurn(answer));
   server.on('connect', (_request: http.IncomingMessage, socket: Duplex) => {
     // Node has released the socket: nothing else notices if its client disconnects.
     socket.on('error', () => socket.destroy());

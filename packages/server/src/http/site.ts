@@ -74,7 +74,7 @@ export function createSite(
   }
   return (request, response) => {
     if (request.method !== 'GET' && request.method !== 'HEAD') return false;
-    const { url = '/' } = request;
+    const { url = '/', headers } = request;
     // Most requests are for the API and need no lookup among the files.
     if (url.startsWith('/api/')) return false;
     if (consolePages.test(url)) {
@@ -82,14 +82,22 @@ export function createSite(
       if (/^\/(?:\?|$)/.test(url) && wantsJson(request)) return false;
       request.url = '/';
     }
-    // If a file cannot be read, for example because descriptors have run out, only this answer fails.
-    response.once('pipe', (file: Readable) => file.once('error', () => response.destroy()));
+    response.once('pipe', (file: Readable) => {
+      // If a file cannot be read, for example because descriptors have run out, only this answer fails.
+      file.once('error', () => response.destroy());
+      // sirv would leave it open for ever if the client leaves before its end.
+      response.once('close', () => file.destroy());
+    });
+    // A server may answer a range with the whole (RFC 9110, 14.2). sirv throws if one ends before it begins.
+    const { range } = headers;
+    headers.range = undefined;
     let answers = true;
     serve(request, response, () => {
       answers = isVisit(request);
       if (answers) answerNotFound(response);
     });
     request.url = url;
+    headers.range = range;
     return answers;
   };
 }

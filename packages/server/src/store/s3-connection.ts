@@ -136,6 +136,11 @@ export function createS3Connection(
         else sent.destroy(silence());
       });
       sent.on('error', fail);
+      // Node emits no 'response' for a 101 that switches protocols, and no 'error'.
+      sent.on('upgrade', (_, socket) => {
+        socket.destroy();
+        fail(new Error('it answered 101'));
+      });
       if (!stream) return void sent.end(body);
       const bytes = stream.open();
       bytes.on('error', (error) => sent.destroy(error));

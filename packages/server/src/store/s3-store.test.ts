@@ -1,4 +1,4 @@
-import { createHash, randomBytes, randomUUID } from 'node:crypto';
+import { createHash, hash, randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
@@ -273,6 +273,19 @@ describe('connections', () => {
     for (let burst = 0; burst < 3; burst += 1) {
       const answers = await Promise.all(Array.from({ length: 40 }, () => adapter.head('a')));
       expect(new Set(answers.map((answer) => answer?.sizeBytes))).toEqual(new Set([7]));
+    }
+  });
+
+  test('a store that switches protocols is store_unavailable at once, also for bytes that are streamed', async () => {
+    const endpoint = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n'),
+    );
+    const connection = createS3Connection({ ...settings, endpoint }, Date.now);
+    onTestFinished(() => connection.close());
+    const stream = { open: () => Readable.from([Buffer.from('x')]), sizeBytes: 1, sha256: hash('sha256', 'x', 'hex') };
+    for (const request of [{ method: 'HEAD', key: 'a' } as const, { method: 'PUT', key: 'a', stream } as const]) {
+      const { cause } = await expectUnavailable(connection.send(request));
+      expect(cause).toMatchObject({ message: 'it answered 101' });
     }
   });
 

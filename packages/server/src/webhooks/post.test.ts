@@ -218,18 +218,33 @@ describe('an answer', () => {
   });
 
   test('with endless headers, or none that is HTTP, fails', async () => {
+    const { status, error } = await sendToRaw(`HTTP/1.1 200 OK\r\nX: ${'y'.repeat(20_000)}\r\n\r\n`);
+    expect({ status, error }).toEqual({ status: undefined, error: 'The connection failed: HPE_HEADER_OVERFLOW.' });
+  });
+
+  test('that switches protocols is an answer, and the connection ends', async () => {
+    const posted = await sendToRaw('HTTP/1.1 101 X\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n');
+    expect(posted).toMatchObject({ status: 101, answer: '', error: undefined });
+  });
+
+  test('that ends with its connection is read to its end', async () => {
+    const posted = await sendToRaw(`HTTP/1.0 200 OK\r\n\r\n${'x'.repeat(2000)}`, true);
+    expect(posted).toMatchObject({ status: 200, answer: 'x'.repeat(1024), error: undefined });
+  });
+
+  /** Sends to a server that writes this as soon as it is asked, and waits until it has no connection. */
+  async function sendToRaw(answer: string, isOver = false) {
     const server = net.createServer((socket) => {
       socket.on('error', () => undefined);
-      socket.write('HTTP/1.1 200 OK\r\n');
-      socket.write(`X: ${'y'.repeat(20_000)}\r\n\r\n`);
+      socket.once('data', () => (isOver ? socket.end(answer) : socket.write(answer)));
     });
     await new Promise<void>((resolve) => {
       server.listen(0, '127.0.0.1', resolve);
     });
-    const { status, error } = await send(`http://a.example.com:${(server.address() as AddressInfo).port}/`, inside);
-    expect({ status, error }).toEqual({ status: undefined, error: 'The connection failed: HPE_HEADER_OVERFLOW.' });
-    server.close();
-  });
+    const posted = await send(`http://a.example.com:${(server.address() as AddressInfo).port}/`, inside);
+    await new Promise((resolve) => server.close(resolve));
+    return posted;
+  }
 
   test('that redirects is an answer', async () => {
     let asked = 0;

@@ -86,8 +86,17 @@ function exchange(
         }
       }),
     );
+    const beWithoutAnswer = () => reject(new Error('The connection was closed without an answer.'));
     request.on('error', reject);
+    request.on('close', beWithoutAnswer);
+    // Node emits no 'response' for a 101 that switches protocols.
+    request.on('upgrade', ({ statusCode: status }, socket) => {
+      socket.destroy();
+      resolve({ status });
+    });
     request.on('response', (response) => {
+      // The rest of the answer may be read after that.
+      request.off('close', beWithoutAnswer);
       const { statusCode: status, headers } = response;
       readBeginning(response).then((answer) => {
         resolve({ status, retryAfter: headers['retry-after'], answer });

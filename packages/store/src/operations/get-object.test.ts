@@ -1,6 +1,8 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { GetObjectCommand, NoSuchKey } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { bucket, send, startStore, type TestStore } from '../../test/running-store.ts';
+import { bucket, send, startStore, type TestStore, targetOf } from '../../test/running-store.ts';
 
 let store: TestStore;
 let etag = '';
@@ -225,4 +227,14 @@ test('a client that disconnects halfway does no harm', async () => {
   leaving.abort();
   await expect(answer.text()).rejects.toThrow();
   expect((await get()).status).toBe(200);
+});
+
+test('a client that asks for several without waiting, and leaves, does not keep the store from closing', async () => {
+  const own = await startStore();
+  await send('PUT', own.presign('PUT', 'left'), { body: Buffer.alloc(8_000_000, 'x') });
+  const socket = connect(own.port, '127.0.0.1');
+  socket.write(`GET ${targetOf(own.presign('GET', 'left'))} HTTP/1.1\r\nHost: 127.0.0.1:${own.port}\r\n\r\n`.repeat(3));
+  await once(socket, 'readable');
+  socket.destroy();
+  await own.close();
 });

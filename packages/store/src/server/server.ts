@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createBoundedServer,
+  inTurn,
   type Listening,
   maxHeaderBytes,
   type Refusal,
@@ -66,13 +67,16 @@ export function createStoreServer(
     requireHostHeader: false,
   });
   server.setTimeout(limits.idleMilliseconds);
-  server.on('request', (request, response) => track(answer(request, response, false)));
-  server.on('checkContinue', (request, response) => track(answer(request, response, true)));
-  server.on('checkExpectation', (request, response) => {
+  const answerUsual = inTurn((request, response) => track(answer(request, response, false)));
+  const answerContinue = inTurn((request, response) => track(answer(request, response, true)));
+  const answerExpectation = inTurn((request, response) => {
     // An empty header expects nothing.
     if (request.headers.expect === '') track(answer(request, response, false));
     else track(refuseExpectation(request, response));
   });
+  server.on('request', answerUsual);
+  server.on('checkContinue', answerContinue);
+  server.on('checkExpectation', answerExpectation);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => refuseConnection(error, socket, refuseMalformed));
 
   function track(work: Promise<void>): void {

@@ -346,6 +346,16 @@ describe('reading', () => {
     expect(outcome(await read('&wait=31'))).toBe('400 invalid_request');
   });
 
+  test('does not show, after waiting, what the caller may no longer see', async () => {
+    const bob = await service.join(ada, projectId, 'owner');
+    const { cursor } = await after();
+    const waiting = read(`&after=${cursor}&wait=20`, { as: bob });
+    await delay(100);
+    service.advance(11_000);
+    await ok('PATCH', `/api/projects/${projectId}/members/${bob.id}`, { role: 'viewer' }, { as: ada });
+    expect((await waiting).body).toEqual({ events: [], cursor: String(Number(cursor) + 1) });
+  });
+
   test('no longer finds events older than EVENT_RETENTION_DAYS, and says where to go on', async () => {
     for (const name of ['a', 'b']) await createFolder(name);
     const { cursor } = await after();
@@ -365,10 +375,11 @@ describe('reading', () => {
 
 describe('the stream', () => {
   /** Reads a stream until something is in it. */
-  async function open(query = '', headers: Record<string, string> = {}) {
+  async function open(query = '', headers: Record<string, string> = {}, as?: Person) {
     const gone = new AbortController();
+    const credential = as ? { Cookie: as.cookie } : { Authorization: `Bearer ${key.key}` };
     const request = new Request(`${service.deps.config.publicUrl}/api/storage/events?projectId=${projectId}${query}`, {
-      headers: { Accept: 'text/event-stream', Authorization: `Bearer ${key.key}`, ...headers },
+      headers: { Accept: 'text/event-stream', ...credential, ...headers },
       signal: gone.signal,
     });
     const response = await service.fetch(request);
@@ -394,18 +405,47 @@ describe('the stream', () => {
     const stream = await open();
     expect(stream.response.headers.get('content-type')).toBe('text/event-stream');
     const start = await stream.until('first');
-    expect(start.startsWith('retry: 3000\n\n')).toBe(true);
+    expect(start.startsWith('retry: 3000\nid: 0\n\n')).toBe(true);
     const event = events.find(({ data }: Body) => data.id === first.id);
     expect(start).toContain(`id: ${event.seq}\nevent: folder.created\ndata: ${JSON.stringify(event)}\n\n`);
     for (let n = 0; n < 20; n++) await createFolder(`later ${n}`);
     const all = await stream.until('later 19');
-    expect([...all.matchAll(/^id: (\d+)$/gm)].map(([, seq]) => Number(seq))).toEqual(
+    expect([...all.matchAll(/^id: (\d+)\nevent/gm)].map(([, seq]) => Number(seq))).toEqual(
       Array.from({ length: 21 }, (_, n) => event.seq + n),
     );
     await stream.close();
     const again = await open('&after=0', { Accept: 'Text/Event-Stream', 'Last-Event-ID': String(event.seq + 19) });
-    expect([...(await again.until('later 19')).matchAll(/^id: (\d+)$/gm)]).toHaveLength(1);
+    expect([...(await again.until('later 19')).matchAll(/^id: (\d+)\nevent/gm)]).toHaveLength(1);
     await again.close();
+  });
+
+  test('says how far it has looked before anything happens, so that a client that reconnects misses nothing', async () => {
+    const { cursor } = await after();
+    const stream = await open('&after=latest');
+    expect(await stream.until('\n\n')).toBe(`retry: 3000\nid: ${cursor}\n\n`);
+    await stream.close();
+    const missed = await createFolder('missed');
+    await after();
+    const again = await open('&after=latest', { 'Last-Event-ID': cursor });
+    expect(await again.until('event:')).toContain(missed.id);
+    await again.close();
+  });
+
+  test('does not show what the caller may no longer see, and goes on after it', async () => {
+    const bob = await service.join(ada, projectId, 'owner');
+    const { cursor } = await after();
+    const stream = await open('&after=latest', {}, bob);
+    await stream.until(`id: ${cursor}\n\n`);
+    const waiting = stream.until(`id: ${Number(cursor) + 1}\n`);
+    await delay(100);
+    service.advance(11_000);
+    await ok('PATCH', `/api/projects/${projectId}/members/${bob.id}`, { role: 'viewer' }, { as: ada });
+    await waiting;
+    const folder = await createFolder('for all');
+    const text = await stream.until('event:');
+    expect(text).not.toContain('member.changed');
+    expect(text).toContain(folder.id);
+    await stream.close();
   });
 
   test('ends when the key is revoked', async () => {

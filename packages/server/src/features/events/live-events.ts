@@ -13,12 +13,20 @@ const mostBytes = 1024 * 1024;
 const waitingOf = new Map<string, number>();
 let waiting = 0;
 
+/** What was numbered meanwhile. */
+export interface Heard {
+  /** Those that were seen then: whether they still are is to be asked again once access has been looked at. */
+  events: EventRow[];
+  /** The number of the last event, also one that is not seen; 0 if none was heard of yet. */
+  upTo: number;
+}
+
 /** What is numbered while a client waits for it. */
 export interface LiveEvents {
   /**
    * Waits for the next events, at most so long. None if there were none in that time, or if the waiting is over.
    */
-  next(milliseconds: number): Promise<EventRow[]>;
+  next(milliseconds: number): Promise<Heard>;
   /** The client has left, the service stops, or the client has fallen behind: it can go on with the cursor that it has. */
   isOver(): boolean;
   close(): void;
@@ -36,6 +44,7 @@ export async function listenTo(
   const release = take(userId);
   let buffered: EventRow[] = [];
   let bytes = 0;
+  let upTo = 0;
   let hasOverflowed = false;
   let wake: () => void = () => undefined;
   const over = AbortSignal.any([gone, feed.ending]);
@@ -43,6 +52,7 @@ export async function listenTo(
   over.addEventListener('abort', onOver);
 
   const subscriber = (events: readonly EventRow[]) => {
+    upTo = events.at(-1)?.seq ?? upTo;
     for (const event of events) {
       if (hasOverflowed || !sees(event)) continue;
       buffered.push(event);
@@ -73,7 +83,7 @@ export async function listenTo(
       const events = buffered;
       buffered = [];
       bytes = 0;
-      return events;
+      return { events, upTo };
     },
     close() {
       over.removeEventListener('abort', onOver);

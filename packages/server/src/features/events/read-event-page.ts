@@ -31,9 +31,12 @@ export async function readEventPage(
     while (latest.events.length === 0 && !live.isOver()) {
       const left = until - performance.now();
       if (left <= 0) break;
-      if ((await live.next(left)).length > 0) latest = await readPage(deps, feed, latest.cursor, limit);
+      if ((await live.next(left)).events.length > 0) latest = await readPage(deps, feed, latest.cursor, limit);
     }
-    return toText((await feed.isStillOpen()) ? latest : { ...page, events: [] });
+    // Looking again can show that the caller sees less by now.
+    return (await feed.isStillOpen())
+      ? toText({ ...latest, events: latest.events.filter(feed.sees) })
+      : toText({ ...page, events: [] });
   } finally {
     live.close();
   }

@@ -34,24 +34,31 @@ export async function streamEvents(
 
 async function* stream(deps: StreamDeps, feed: OpenFeed, live: LiveEvents): AsyncGenerator<Buffer, void> {
   try {
-    yield Buffer.from(`retry: ${retryMilliseconds}\n\n`);
     let after = feed.after;
+    yield Buffer.from(`retry: ${retryMilliseconds}\n${toMark(after)}`);
     for (let isBehind = true; isBehind && !live.isOver(); ) {
       const { events, cursor, isLast } = await readPage(deps, feed, after, readAtOnce);
       if (!(await feed.isStillOpen())) return;
-      if (events.length > 0) yield toText(events);
+      const seen = events.filter(feed.sees);
+      if (seen.length > 0) yield toText(seen);
       after = cursor;
       isBehind = !isLast;
     }
     while (!live.isOver()) {
-      const events = (await live.next(aliveMilliseconds)).filter(({ seq }) => seq > after);
+      const { events, upTo } = await live.next(aliveMilliseconds);
       if (live.isOver() || !(await feed.isStillOpen())) return;
-      after = events.at(-1)?.seq ?? after;
-      yield events.length > 0 ? toText(events) : Buffer.from(': alive\n\n');
+      const seen = events.filter((event) => event.seq > after && feed.sees(event));
+      after = Math.max(after, upTo);
+      yield seen.length > 0 ? toText(seen) : Buffer.from(`: alive\n${toMark(after)}`);
     }
   } finally {
     live.close();
   }
+}
+
+/** How far was looked: without data this is no event, but a client that reconnects says it as `Last-Event-ID`. */
+function toMark(seq: number): string {
+  return `id: ${seq}\n\n`;
 }
 
 function toText(events: readonly EventRow[]): Buffer {

@@ -39,6 +39,8 @@ export async function changeWebhook(
         ordered: change.ordered ?? before.ordered,
         // It is somebody else's fault, or mended: it is tried at once.
         paused_until: null,
+        // What another URL has failed to do is not held against this one.
+        ...(url !== undefined && url !== before.url && unfailed),
         ...toEnabled(before, change.enabled, new Date(at)),
       })
       .where('project_id', '=', project.id)
@@ -54,8 +56,10 @@ export async function changeWebhook(
   return toWebhookView(changed, at);
 }
 
+const unfailed = { first_failure_at: null, failure_told: false };
+
 function toEnabled(before: WebhookRow, enabled: boolean | undefined, at: Date): Partial<WebhookRow> {
   if (enabled === undefined || enabled === before.enabled) return {};
   if (!enabled) return { enabled: false, disabled_at: at };
-  return { enabled: true, disabled_at: null, disabled_reason: null, first_failure_at: null, failure_told: false };
+  return { enabled: true, disabled_at: null, disabled_reason: null, ...unfailed };
 }

@@ -287,6 +287,19 @@ describe('an endpoint', () => {
     await expect.poll(() => mailbox.received.some(({ text }) => text.includes('five days'))).toBe(true);
   });
 
+  test('that gets another URL begins anew, and that keeps its URL does not', async () => {
+    const { id } = await create();
+    receiver.answer = () => ({ status: 500 });
+    await happen('One');
+    await deliver();
+    const change = (body: object) => ask('PATCH', `${webhooks()}/${id}`, body);
+    expect((await change({ url: receiver.url, description: 'Ours' })).failingSince).not.toBeNull();
+    expect((await change({ url: `${receiver.url}/new` })).failingSince).toBeNull();
+    await later(6 * day);
+    expect(receiver.received.at(-1)?.path).toBe('/hook/new');
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: true, disabledReason: null });
+  });
+
   test('that is ordered gets one event at a time, and what follows a failure waits for it', async () => {
     const { id } = await create({ ordered: true });
     receiver.answer = (delivered, count) => ({ status: named(delivered) === 'Folder 2' && count < 5 ? 500 : 204 });
@@ -363,6 +376,13 @@ describe('an endpoint', () => {
     await hanging.close();
     await work.close();
     expect(await deliveries(id, '?state=delivered')).toHaveLength(8);
+  });
+
+  test('names each type at most once, since each event is compared with all of them', async () => {
+    const types = Array.from({ length: 1000 }, () => 'file.created');
+    const answer = await service.call('POST', webhooks(), { as: ada, body: { url: receiver.url, types } });
+    expectProblem(answer, 400, 'invalid_request');
+    expect(answer.body.issues).toEqual([{ path: 'types', message: 'must not name a type twice' }]);
   });
 
   test('has at most 49 others beside it', async () => {
