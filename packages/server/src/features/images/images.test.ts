@@ -636,6 +636,10 @@ describe('nothing is left behind', () => {
       },
     });
     const other = await startTestService({ beside: service, secret: service.secret, images: mortal });
+    for (const pos of ['0.26,0.74', '0.3,0.7', '0.349,0.651'])
+      expect((await follow(await openLink(made, `?w=48&h=48&pos=${pos}`))).metadata.width).toBe(48);
+    expect((await rowsOf(id)).map(({ spec }) => spec)).toContain('w48 h48 cover 0.3,0.7 q80 webp');
+    expect(await rowsOf(id)).toHaveLength(2);
     const { id } = await record(await paint(3000, 2000));
     const call = (w: number) => other.call('GET', `/api/storage/files/${id}/image?w=${w}`, { key: library.key });
     const widths = Array.from({ length: series({ full: 60, ci: 20, short: 15 }) }, (_, index) => 700 + index);
