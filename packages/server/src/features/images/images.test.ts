@@ -7,13 +7,15 @@ import { createImageMaker, findFfmpeg, type ImageMaker } from '@cadiz/images';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../../../scripts/series.mjs';
-import { requireDrained } from '../../../test/drain-work.ts';
+import { drainWork, requireDrained } from '../../../test/drain-work.ts';
 import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
 import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
 import { toVariantsPrefix } from '../../images/image-key.ts';
 import { createJobs } from '../../jobs/jobs.ts';
 import { purgeTrash } from '../trash/purge-trash.ts';
+import { imageWork } from '../../images/look.ts';
 import { queueOldImages } from './queue-old-images.ts';
+import { enqueue } from '../../work/enqueue.ts';
 import { removeVariants } from './remove-variants.ts';
 
 let images: ImageMaker;
@@ -571,6 +573,45 @@ describe('a link', () => {
 const accepts: [accept: string, type: string][] = [
   ['image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8', 'image/webp'],
   ['image/webp', 'image/webp'],
+
+  /** Work of an image that is known already, in a process that makes images in another way. */
+  async function prepareAgain(own: Library, imagePresets: object, bytes: Buffer, maker: ImageMaker) {
+    const other = await startTestService({ beside: service, secret: service.secret, images: maker });
+    onTestFinished(async () => {
+      await other.close();
+      await maker.close();
+    });
+    const { id } = await record(bytes, {}, own);
+    await requireDrained(service, ['image']);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { imagePresets } });
+    await enqueue(service.deps.db.kysely, imageWork, { projectId: own.projectId, id });
+    return { other, id };
+  }
+
+  test('has its other presets made where one is too large for an image', async () => {
+    const own = await openLibrary(service);
+    const narrow = createImageMaker({ processes: 1, memoryBudgetBytes: 100 * 1024 * 1024 });
+    const presets = { whole: { w: 4000 }, thumb: { w: 64 } };
+    const { other, id } = await prepareAgain(own, presets, await paint(4000, 3000), narrow);
+    expect(await drainWork(other, ['image'])).toMatchObject([{ outcome: 'done' }]);
+    const ready = (await rowsOf(id)).filter(({ state }) => state === 'ready');
+    expect(ready.map(({ spec }) => spec)).toEqual(['w64 h inside center q80 webp']);
+  });
+
+  test('gives up a preset that takes too long again and again, and no other work waits for it', async () => {
+    const own = await openLibrary(service);
+    const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
+    const { other, id } = await prepareAgain(own, { thumb: { w: 64 } }, await paint(), hasty);
+    for (const attempts of [1, 2]) {
+      expect(await drainWork(other, ['image'])).toMatchObject([{ outcome: 'failed' }]);
+      const { rows } = await service.deps.db.pool.query('select attempts from work where subject = $1', [id]);
+      expect(rows).toEqual([{ attempts }]);
+      other.advance(10_000);
+    }
+    // In a process that is fast enough, it is made.
+    service.advance(60_000);
+    expect(await requireDrained(service, ['image'])).toMatchObject([{ outcome: 'done' }]);
+  });
   ['*/*', 'image/webp'],
   ['image/png,image/*;q=0', 'image/png'],
   ['image/jpeg, image/webp;q=0', 'image/jpeg'],
