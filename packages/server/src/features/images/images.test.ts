@@ -428,6 +428,10 @@ describe('a listing', () => {
     await make('w=100');
     expect(await sizeOf(100)).toEqual([100, 150]);
     await make('w=50&dpr=2&h=50&fit=inside');
+    // A variant may be removed some hours after the last time that it was asked for; the service makes it anew.
+    const lasting = await sign(id, { w: 90 }, { expiresIn: 3601 });
+    expect(lasting.url).toContain('/i/');
+    expect((await follow(await openAt(lasting.url))).metadata.width).toBe(90);
     service.advance(301_000);
     expect(await sizeOf(100)).toEqual([67, 100]);
     const { rows } = await service.deps.db.pool.query(
@@ -766,3 +770,35 @@ describe('nothing is left behind', () => {
     );
   });
 });
+    const { pool } = service.deps.db;
+    await removeVariants(service.deps, never);
+    expect((await rowsOf(id)).map(({ state }) => state)).toEqual(['ready', 'ready', 'abandoned']);
+    // URLs of it are valid for another hour.
+    await pool.query(
+      `update image_variants set removable_at = removable_at - interval '70 minutes' where file_id = $1`,
+      [id],
+    );
+    expect(await removeVariants(service.deps, never)).toBe(0);
+    expect(await keysOf(id, own.projectId)).toHaveLength(3);
+    await pool.query(
+      `update image_variants set removable_at = removable_at - interval '50 minutes' where file_id = $1`,
+      [id],
+    );
+
+  test('beyond what a project may keep, of those asked for on one day: the oldest go, of whichever file, and with their file at once', async () => {
+    const own = await openLibrary(service);
+    const ids = [await record(await paint(), {}, own), await record(await paint(), {}, own)].map(({ id }) => id);
+    for (const id of ids) for (const w of [20, 30]) await own.call('GET', `/api/storage/files/${id}/image?w=${w}`);
+    const { pool } = service.deps.db;
+    await pool.query(
+      `update image_variants set bytes = 500000000, started_at = now() - case when spec like 'w20 %' then interval '1 hour' else '0' end
+       where project_id = $1`,
+      [own.projectId],
+    );
+    await removeVariants(service.deps, never);
+    for (const id of ids) expect((await rowsOf(id)).map(({ state }) => state)).toEqual(['abandoned', 'ready']);
+    await own.call('DELETE', `/api/storage/files/${ids[0]}`);
+    await own.call('DELETE', `/api/storage/trash?projectId=${own.projectId}`);
+    await purgeTrash({ ...service.deps, now: () => service.deps.now() + 2 * 3600_000 }, 1000);
+    expect(await removeVariants(service.deps, never)).toBe(2);
+  });
