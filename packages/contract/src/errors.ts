@@ -703,7 +703,7 @@ export const errorCatalogue = {
     status: 503,
     title: 'The image could not be made in time.',
     happened:
-      'Images are made when they are first asked for, a few at a time. This one waited too long for its turn, or took too long.',
+      'Images are made when they are first asked for, a few at a time. This one waited too long for its turn, or took too long, or too many others of its project were waiting as well.',
     mend: 'Try again after the time in `Retry-After`. Presets of the project are made before anybody requests them.',
   },
   store_events_off: {

@@ -12,7 +12,7 @@ const contentMismatch = z
 
 const stripLocation = z.enum(['never', 'links'], { error: 'must be never or links' }).meta({
   description:
-    '`links`: links serve images without their EXIF, so that nobody learns where they were taken. Images that cannot be read are then refused.',
+    '`links`: links serve images without their EXIF, so that nobody learns where they were taken, whatever type they were uploaded as. Images that cannot be read are then refused.',
 });
 
 /** What a project accepts. Null means no limit of its own. */

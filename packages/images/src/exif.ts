@@ -20,12 +20,14 @@ interface Entry {
 
 /**
  * Reads the time, and whether there is a place. Damaged entries are passed over; where GPS entries cannot be read, there may be
- * a place.
+ * a place, and so there may in BigTIFF.
  *
  * @param read - of a TIFF structure (CIPA DC-008, 4.5): a TIFF file, or what the other formats contain
  */
 export function readExif(read: Read): ExifFacts {
   const isLittle = read(0, 2).toString('latin1') === 'II';
+  // BigTIFF has directories of another form, which are not read.
+  if (short(2) === 43) return { takenAt: null, hasLocation: true };
   const first = entriesAt(long(4));
   const takenAt = entriesAt(target(first, tags.exif)).find(({ tag }) => tag === tags.dateTimeOriginal);
   return { takenAt: takenAt ? readTime(takenAt) : null, hasLocation: hasLocation() };

@@ -84,6 +84,8 @@ type MakeTarget = Parameters<ImageMaker['render']>[2];
 /** One image to look at or to make. */
 interface Job {
   source: Source;
+  /** Of the queue: in each round, every party has its turn. */
+  round: number;
   options: RenderOptions | null;
   target: MakeTarget | null;
   /** In milliseconds. */
@@ -124,7 +126,10 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
   // Idle children together must leave room in the budget, too.
   const recycleAboveBytes = Math.min(recycleRssBytes, memoryBudgetBytes / processes);
 
+  /** By their rounds. */
   const queue: Job[] = [];
+  /** The latest of which a job was begun. */
+  let round = 0;
   const workers = new Set<Worker>();
   let isClosed = false;
   let allEnded = () => {};
@@ -209,10 +214,7 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     if (source.size > maxFileBytes && ffmpeg === null) {
       return { kind: 'refused', reason: 'too_large', message: `It has more than ${maxFileBytes} bytes.` };
     }
-    if (isClosed) return { kind: 'failed', reason: 'busy', message: 'The service is stopping.' };
-    if (queue.length >= maxWaiting)
-      return { kind: 'failed', reason: 'busy', message: `${maxWaiting} images are waiting.` };
-    return null;
+    return isClosed ? { kind: 'failed', reason: 'busy', message: 'The service is stopping.' } : null;
   }
 
   function perform(
@@ -224,6 +226,7 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     return new Promise<Outcome | { kind: 'thrown'; error: unknown }>((resolve) => {
       const job: Job = {
         source,
+        round: 0,
         options: renderOptions,
         target,
         timeLeft: timeoutMs,
@@ -240,19 +243,43 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
         job.settle(thrown);
       }
       signal?.addEventListener('abort', abort);
-      queue.push(job);
+      lineUp(job);
       dispatch();
+      // The last in the queue belongs to whoever has the most there.
+      const message = `${maxWaiting} images are waiting.`;
+      if (queue.length > maxWaiting) queue.pop()?.settle({ kind: 'failed', reason: 'busy', message });
     });
   }
 
-  /** Gives waiting jobs to idle children, and starts children for those that are left, as far as the memory goes. */
+  /** Puts a job into the round after that of the last one of its party. */
+  function lineUp(job: Job): void {
+    const before = queue.findLast(({ source }) => source.party === job.source.party);
+    job.round = Math.max(round, before?.round ?? 0) + 1;
+    const next = queue.findIndex((other) => other.round > job.round);
+    queue.splice(next === -1 ? queue.length : next, 0, job);
+  }
+
+  /**
+   * Gives memory to the jobs that ask for it, and then children to those that wait. The other way round, what is begun next
+   * would take the memory that was just given back, and a large job would wait for as long as there are small ones.
+   */
+  function proceed(): void {
+    admit();
+    dispatch();
+  }
+
+  /**
+   * Gives waiting jobs to idle children, and starts children for those that are left, as far as the memory goes; none while a
+   * job waits for memory.
+   */
   function dispatch(): void {
-    while (queue.length > 0) {
+    while (queue.length > 0 && findAsking() === undefined) {
       const idle = [...workers].find(({ job, isEnding }) => !job && !isEnding);
       if (!idle && (workers.size >= processes || (workers.size > 0 && held() + idleChildBytes > memoryBudgetBytes)))
         return;
       const job = queue.shift();
       if (!job) return;
+      round = Math.max(round, job.round);
       try {
         begin(idle ?? startWorker(), job);
       } catch (error) {
@@ -317,7 +344,9 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
         job.timeLeft -= performance.now() - worker.timerSince;
         worker.askedBytes = message.bytes;
         worker.askedAt = performance.now();
-        admit();
+        // With its poster made, a video needs less than it was given.
+        if (message.bytes <= worker.grantedBytes) allow(worker, job, 'go');
+        proceed();
         break;
       case 'made':
         sendTarget(worker, job, message);
@@ -349,15 +378,19 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     if (isUsedUp) replace(worker);
     else worker.timer = setTimeout(() => stop(worker), idleMs).unref();
     job.settle(message.outcome);
-    dispatch();
-    admit();
+    proceed();
+  }
+
+  /** The child that has waited longest for memory. */
+  function findAsking(): Worker | undefined {
+    return [...workers]
+      .filter(({ askedBytes, isEnding }) => askedBytes !== null && !isEnding)
+      .sort((a, b) => a.askedAt - b.askedAt)[0];
   }
 
   /** Lets jobs decode for which there is memory now, in the order in which they asked. */
   function admit(): void {
-    const [asking] = [...workers]
-      .filter(({ askedBytes, isEnding }) => askedBytes !== null && !isEnding)
-      .sort((a, b) => a.askedAt - b.askedAt);
+    const asking = findAsking();
     if (!asking?.job || asking.askedBytes === null) return;
     const others = [...workers].filter((worker) => worker !== asking);
     // What a child holds from images before is not given back, and not always used again.
@@ -436,7 +469,6 @@ export function createImageMaker(options: ImageMakerOptions = {}): ImageMaker {
     });
     worker.job = null;
     if (workers.size === 0) allEnded();
-    dispatch();
-    admit();
+    proceed();
   }
 }

@@ -99,6 +99,25 @@ describe.runIf(ffmpeg)('a poster', () => {
     expect(made).toMatchObject({ width: 160, height: 90 });
   });
 
+  test('is made once, although images that wait for its memory have asked before it goes on', async () => {
+    const maker = createImageMaker({
+      ffmpeg: ffmpeg ?? '',
+      processes: 2,
+      // For ffmpeg beside a child, and not for an image as well.
+      memoryBudgetBytes: 700 * 1024 * 1024,
+      timeoutMs: 120_000,
+    });
+    const fine = { chromaSubsampling: '4:4:4', progressive: true };
+    const photo = await sharp({ create: { width: 4000, height: 3000, channels: 3, background: 'red' } })
+      .jpeg(fine)
+      .toBuffer();
+    const video = server.offer('beside.mp4', film('beside.mp4', { size: '3840x2160', more: ['-preset', 'ultrafast'] }));
+    const photos = ['1', '2', '3'].map((name) => server.offer(`beside-${name}.jpg`, photo));
+    await Promise.all([video, ...photos].map((source) => maker.look(source)));
+    expect(server.requests.filter((request) => request === 'GET /beside.mp4 bytes=0-65535')).toHaveLength(1);
+    await maker.close();
+  });
+
   const address = 'http://127.0.0.1:1/secret.mp4';
   test.each([
     ['HLS', '#EXTM3U\n#EXTINF:1,\nfile:///etc/passwd\n', 'unsupported'],

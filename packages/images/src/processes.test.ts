@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import sharp from 'sharp';
-import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
 import { type ImageServer, startImageServer } from '../test/image-server.ts';
 import {
   createImageMaker,
@@ -266,6 +266,54 @@ test('two children together keep within the memory, and all images are made', as
   clearInterval(sampling);
   expect(most).toBeGreaterThan(200 * 1024 * 1024);
   expect(most).toBeLessThan(700 * 1024 * 1024);
+});
+
+test('a large image gets its memory although small ones are waiting, and none of them fails', async () => {
+  const avif = readFileSync(new URL('../test/24-megapixels.avif', import.meta.url));
+  // Not enough for it beside an idle child.
+  const { images, started } = open({ processes: 2, memoryBudgetBytes: 570 * 1024 * 1024, timeoutMs: 120_000 });
+  const sources = [server.offer('large', avif), ...['1', '2', '3', '4'].map((name) => server.offer(name, photo))];
+  const endless = new AbortController();
+  const jobs = sources.map((source, index) =>
+    images.render(source, options, () => server.target(`beside-${index}`), endless.signal),
+  );
+  // Two at first, one in place of that which made room, and one in place of that which has become large.
+  const watching = setInterval(() => {
+    if (started.length > 4) endless.abort(new Error('Children end and start again and again.'));
+  }, 10);
+  onTestFinished(() => clearInterval(watching));
+  expect(await Promise.all(jobs)).toHaveLength(5);
+});
+
+test('parties take turns, however much one of them asks for', async () => {
+  const { images } = open();
+  const abort = new AbortController();
+  const asked = server.requests.length;
+  const blocked = images.look(server.silent(), abort.signal).catch((error) => error);
+  await untilAsked(asked);
+  const names = ['a1', 'a2', 'a3', 'a4', 'b1', 'b2', 'c1'];
+  const jobs = names.map((name) =>
+    images.render({ ...server.offer(name, photo), party: name[0] ?? '' }, options, () => server.target(name)),
+  );
+  await expect.poll(() => images.figures().waiting).toBe(7);
+  abort.abort(new Error('made room'));
+  await Promise.all([blocked, ...jobs]);
+  const order = server.requests.slice(asked).flatMap((request) => /^PUT \/(\w+)$/.exec(request)?.[1] ?? []);
+  expect(order).toEqual(['a1', 'b1', 'c1', 'a2', 'b2', 'a3', 'a4']);
+});
+
+test('where 200 wait, whoever has the most of them gives up a place', async () => {
+  const { images } = open();
+  const ask = (party: string) =>
+    images.look({ ...server.silent(), party }).catch((error) => `${party} ${error.reason}`);
+  const [first, ...others] = Array.from({ length: 201 }, () => ask('many'));
+  await expect.poll(() => images.figures()).toMatchObject({ running: 1, waiting: 200 });
+  const few = ask('few');
+  expect(await Promise.race([others.at(-1), few])).toBe('many busy');
+  expect(await ask('many')).toBe('many busy');
+  expect(images.figures()).toMatchObject({ waiting: 200, failed: { busy: 2 } });
+  await images.close();
+  await Promise.all([first, ...others, few]);
 });
 
 test('an image of 49 megapixels that takes 20 bytes for each is made where there is that much memory', async () => {

@@ -48,6 +48,8 @@ export interface Source {
   headers?: Record<string, string>;
   /** In bytes. */
   size: number;
+  /** Whose image it is: parties take turns, and the one with the most in a full queue loses its last. All are one unless given. */
+  party?: string;
 }
 
 /** Where to put a variant. */

@@ -163,6 +163,11 @@ describe('what a camera writes', () => {
     expect(await images.look(server.offer('plain.tiff', plain))).toMatchObject({ format: 'tiff', hasLocation: false });
   });
 
+  test('BigTIFF may have a place: nothing is read of its EXIF', async () => {
+    const big = await corners().tiff({ bigtiff: true, compression: 'deflate' }).toBuffer();
+    expect(await images.look(server.offer('big.tiff', big))).toMatchObject({ format: 'tiff', hasLocation: true });
+  });
+
   test('a place that only XMP names is known, and no place and no time', async () => {
     const only = await corners().withXmp(xmp).jpeg().toBuffer();
     expect(await images.look(server.offer('xmp', only))).toMatchObject({ takenAt: null, hasLocation: true });

@@ -5,12 +5,24 @@ import { emit, theService } from '../events/record-event.ts';
 import { toFileView } from '../views/file-view.ts';
 import type { ImageView } from './image-view.ts';
 import { requireImages } from './require-images.ts';
-import { type ImageFile, toSource } from './source.ts';
+import { createSharing } from './sharing.ts';
+import { type ImageFile, mayHaveVariants, toSource } from './source.ts';
 
 /** The kind of work that looks at an image once it is recorded, and makes the presets of its project. The subject is the id of the file. */
 export const imageWork = 'image';
 
 type LookDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'now'>;
+
+const share = createSharing<ImageView>();
+
+/**
+ * Looks at an image for a request, which waits for a while: once, however many requests of this process ask meanwhile.
+ * @throws Problem image_not_ready, images_off
+ */
+export async function lookTogether(deps: LookDeps, file: ImageFile): Promise<ImageView> {
+  const images = requireImages(deps);
+  return share({ images, file, what: 'look', now: deps.now }, () => lookAt(deps, file));
+}
 
 /**
  * Looks at an image, and writes down what it is, or why it cannot be read. Two that look at the same time write the same.
@@ -53,6 +65,8 @@ async function writeDown(
       .where('project_id', '=', projectId)
       .where('id', '=', id)
       .executeTakeFirstOrThrow();
+    // A picture that does not claim to be one is looked at for links only.
+    if (!mayHaveVariants(row.mime_type)) return;
     const type = view.state === 'ready' ? 'image.ready' : 'image.failed';
     await emit(trx, now(), { type, projectId, by: theService, data: toFileView({ ...row, image: view }) });
   });

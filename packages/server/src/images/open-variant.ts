@@ -1,13 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { ImageFailed, type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
-import { LRUCache } from 'lru-cache';
+import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
 import type { Deps } from '../deps.ts';
 import { enqueue } from '../work/enqueue.ts';
 import { makeVariantKey } from './image-key.ts';
 import type { ImageView } from './image-view.ts';
 import { imageWork, writeRefusal } from './look.ts';
-import { notReady, type Refusal, requireImages, toImageProblem, toRefused } from './require-images.ts';
-import { createSlowFiles, type SlowFiles } from './slow-files.ts';
+import { notReady, type Refusal, requireImages, toRefused } from './require-images.ts';
+import { createSharing, waitMilliseconds } from './sharing.ts';
 import { type ImageFile, isImageType, toSource } from './source.ts';
 import type { Spec } from './spec.ts';
 
@@ -24,15 +23,18 @@ type VariantDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>;
 /** A file, with what is known of it as an image. */
 export type OpenedImage = ImageFile & { image: ImageView | null };
 
-/** How long a request waits for an image that is being made. */
-const waitMilliseconds = 10_000;
 const lookMilliseconds = 100;
 
 /** How long an address for a variant is valid: nothing arrives under its key later. */
 export const targetSeconds = 120;
 
-/** A maker that has not finished by then is gone: its process was killed. */
+/** A maker that has not finished by then is taken to be gone: its process was killed. */
 const goneSeconds = 180;
+
+/** If it only had a long queue, it puts nothing any more after so many seconds: it can read the file for five minutes. */
+const lateSeconds = 600;
+
+const share = createSharing<Variant>();
 
 /**
  * The variant of an image, which is made if there is none: once, however many ask for it at the same time, in this process
@@ -44,48 +46,14 @@ export async function openVariant(deps: VariantDeps, file: OpenedImage, spec: Sp
   if (ready) return ready;
   const state = findRefusal(deps, file);
   if (state) throw toRefused(state);
-  return makeOnce(deps, requireImages(deps), file, spec);
+  const images = requireImages(deps);
+  return share({ images, file, what: spec.text, now: deps.now }, () => makeOrWait(deps, images, file, spec));
 }
 
 /** Why no image can be made of a file, as far as that is known. */
 export function findRefusal({ images }: Pick<Deps, 'images'>, { mime_type, image }: OpenedImage): Refusal | undefined {
   if (!(images?.reads(mime_type) ?? isImageType(mime_type))) return 'unsupported';
   return image === null || image.state === 'ready' ? undefined : image.state;
-}
-
-/** What this process knows of an image maker's work. */
-interface Making {
-  /** What is being made, so that others wait for it without asking the database. */
-  running: LRUCache<string, Promise<Variant>>;
-  slow: SlowFiles;
-}
-
-const making = new WeakMap<ImageMaker, Making>();
-
-function findMaking(images: ImageMaker): Making {
-  const known = making.get(images) ?? { running: new LRUCache({ max: 1000 }), slow: createSlowFiles() };
-  making.set(images, known);
-  return known;
-}
-
-async function makeOnce(deps: VariantDeps, images: ImageMaker, file: OpenedImage, spec: Spec): Promise<Variant> {
-  const { running, slow } = findMaking(images);
-  const waitFor = slow.waitSeconds(file.id, deps.now());
-  if (waitFor > 0) throw notReady(undefined, waitFor);
-  const name = `${file.project_id} ${file.id} ${spec.text}`;
-  const made = running.get(name) ?? makeOrWait(deps, images, file, spec).finally(() => running.delete(name));
-  running.set(name, made);
-  const tooLate = new AbortController();
-  try {
-    return await Promise.race([
-      made,
-      delay(waitMilliseconds, undefined, { signal: tooLate.signal }).then(() => {
-        throw notReady();
-      }),
-    ]);
-  } finally {
-    tooLate.abort();
-  }
 }
 
 /** Makes it, or waits until another process has. */
@@ -110,7 +78,7 @@ async function claim({ db, now }: VariantDeps, file: ImageFile, { text, format }
       with there as materialized (
         select 1 from files where project_id = $1 and id = $2 for key share
       ), given_up as (
-        update image_variants set state = 'abandoned', removable_at = now()
+        update image_variants set state = 'abandoned', removable_at = now() + interval '${lateSeconds} seconds'
         where project_id = $1 and file_id = $2 and spec = $3 and state = 'making'
           and started_at < now() - interval '${goneSeconds} seconds'
         returning 1
@@ -130,28 +98,29 @@ async function make(
   spec: Spec,
   storeKey: string,
 ): Promise<Variant> {
-  const { slow } = findMaking(images);
   try {
     const rendered = await images.render(toSource(deps, file), spec, ({ size }) => ({
       url: deps.objects.presignOwnPut(storeKey, size, targetSeconds),
     }));
-    slow.forget(file.id);
     const variant = await finish(deps, file, storeKey, rendered);
     await lookIfUnknown(deps, file);
     if (variant) return variant;
   } catch (error) {
     await abandon(deps, file, storeKey);
-    if (error instanceof ImageFailed && error.reason === 'timeout') {
-      slow.note(file.id, deps.now());
-      throw notReady(error, slow.waitSeconds(file.id, deps.now()));
-    }
     // That may be true of this variant alone: looking at the image decides what it is.
     if (error instanceof ImageRefused && error.reason === 'too_large') await lookIfUnknown(deps, file);
     else if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
-    throw toImageProblem(error);
+    throw error;
   }
+  // Another process has taken over.
+  if (await isThere(deps, file)) throw notReady();
   // The file was purged meanwhile, and its variants with it.
   throw toRefused('broken');
+}
+
+async function isThere({ db }: VariantDeps, { project_id: projectId, id }: ImageFile): Promise<boolean> {
+  const { rows } = await db.pool.query('select 1 from files where project_id = $1 and id = $2', [projectId, id]);
+  return rows.length > 0;
 }
 
 /** It was recorded while images were switched off, or by an earlier version, or a moment ago. */

@@ -20,9 +20,13 @@ interface Asked {
 
 type SignDeps = Pick<Deps, 'config' | 'db' | 'objects' | 'images' | 'imageTokens' | 'log' | 'now'>;
 
+/** A variant that nobody asks for may be removed before a URL that is valid for longer than this expires (`remove-variants.ts`). */
+const keptSeconds = 3600;
+
 /**
  * A URL for each of these files in the form that is asked for: of the object store where the variant is ready; of the
- * service, which makes it then, where it is not, or where the format depends on who asks. Each has its own outcome:
+ * service, which makes it then, where it is not, where the format depends on who asks, or where the URL outlives a variant
+ * that is removed. Each has its own outcome:
  * image_refused, or invalid_request if its project has no such preset.
  * @throws Problem images_off
  */
@@ -47,9 +51,10 @@ export async function signImages(
         const variant = ready.get(file.id);
         const refusal = variant ? undefined : findRefusal(deps, file);
         if (refusal) return toRefused(refusal);
-        const url = variant
-          ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })
-          : toOwnUrl(deps, file, { fileId: file.id, options: wanted, disposition, expiresAt });
+        const url =
+          variant && expiresIn <= keptSeconds
+            ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })
+            : toOwnUrl(deps, file, { fileId: file.id, options: wanted, disposition, expiresAt });
         return { url, expiresAt: new Date(expiresAt * 1000).toISOString() };
       };
       outcomes.set(file.id, options instanceof Problem ? options : sign(options));

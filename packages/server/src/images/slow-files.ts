@@ -1,19 +1,30 @@
+import type { ImageMaker } from '@cadiz/images';
 import { LRUCache } from 'lru-cache';
 
 const firstWaitSeconds = 30;
 const longestWaitSeconds = 3600;
 
-/** Files of which making an image took too long: each is tried again later, and later each time. */
+/** Files that took too long to make an image of, or to look at: each is tried again later, and later each time. */
 export interface SlowFiles {
-  /** @returns for how many seconds nothing is made of the file; 0 if it may be tried now */
+  /** @returns for how many seconds the file is left alone; 0 if it may be tried now */
   waitSeconds(fileId: string, now: number): number;
   /** @param now Unix milliseconds */
   note(fileId: string, now: number): void;
   forget(fileId: string): void;
 }
 
+/** By what is the same within each trace, where the maker is another object. */
+const ofMakers = new WeakMap<ImageMaker['support'], SlowFiles>();
+
+/** Those of a maker of images. */
+export function slowFilesOf({ support }: ImageMaker): SlowFiles {
+  const known = ofMakers.get(support) ?? createSlowFiles();
+  ofMakers.set(support, known);
+  return known;
+}
+
 /** Known to one process only, and for a while: a busy machine must not refuse an image for good. */
-export function createSlowFiles(): SlowFiles {
+function createSlowFiles(): SlowFiles {
   const known = new LRUCache<string, { seconds: number; until: number }>({ max: 1000 });
   return {
     waitSeconds: (fileId, now) => Math.max(0, Math.ceil(((known.get(fileId)?.until ?? 0) - now) / 1000)),

@@ -16,7 +16,8 @@ const sourceSeconds = 300;
 
 /** The address that the child process reads an image from. It gets no other credential. */
 export function toSource({ objects }: Pick<Deps, 'objects'>, file: ImageFile): Source {
-  return { url: objects.presignOwnGet(file.store_key, sourceSeconds), size: file.file_size };
+  const url = objects.presignOwnGet(file.store_key, sourceSeconds);
+  return { url, size: file.file_size, party: file.project_id };
 }
 
 /** Whether a file may have variants by its type: those of videos are made where IMAGES_VIDEO is on. */

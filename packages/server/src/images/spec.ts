@@ -20,8 +20,8 @@ const defaultQuality = 80;
  */
 const ladder = [16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048, 3840];
 
-/** The same options with each side on the ladder, the next larger one, and the quality in steps of ten. */
-export function snap({ w, h, q, dpr = 1, ...rest }: Options): Options {
+/** The same options with each side on the ladder, the next larger one, the quality in steps of ten, and the point in tenths. */
+export function snap({ w, h, q, pos, dpr = 1, ...rest }: Options): Options {
   const toStep = (side: number | undefined) =>
     side === undefined ? undefined : (ladder.find((step) => step >= side * dpr) ?? ladder.at(-1));
   return {
@@ -29,6 +29,9 @@ export function snap({ w, h, q, dpr = 1, ...rest }: Options): Options {
     ...(w !== undefined && { w: toStep(w) }),
     ...(h !== undefined && { h: toStep(h) }),
     ...(q !== undefined && { q: Math.ceil(q / 10) * 10 }),
+    ...(pos !== undefined && {
+      pos: pos.replace(/[\d.]+/g, (fraction) => `${Math.round(Number(fraction) * 10) / 10}`),
+    }),
   };
 }
 

@@ -1,5 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,11 +9,13 @@ import { createImageMaker, findFfmpeg, type ImageMaker } from '@cadiz/images';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { series } from '../../../../../scripts/series.mjs';
-import { requireDrained } from '../../../test/drain-work.ts';
+import { drainWork, requireDrained } from '../../../test/drain-work.ts';
 import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
 import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
 import { toVariantsPrefix } from '../../images/image-key.ts';
+import { imageWork } from '../../images/look.ts';
 import { createJobs } from '../../jobs/jobs.ts';
+import { enqueue } from '../../work/enqueue.ts';
 import { purgeTrash } from '../trash/purge-trash.ts';
 import { queueOldImages } from './queue-old-images.ts';
 import { removeVariants } from './remove-variants.ts';
@@ -84,6 +88,32 @@ async function rowsOf(fileId: string) {
   return rows;
 }
 
+/** Another process with a maker of images that has one child, which reads something that never comes until it is let go. */
+async function startBusy() {
+  const maker = createImageMaker({ processes: 1 });
+  const other = await startTestService({ beside: service, secret: service.secret, images: maker });
+  const silent = createServer().listen(0, '127.0.0.1');
+  await once(silent, 'listening');
+  const address = silent.address();
+  const port = typeof address === 'object' ? address?.port : undefined;
+  const abort = new AbortController();
+  const reading = maker.look({ url: `http://127.0.0.1:${port}/`, size: 1 }, abort.signal).catch(() => undefined);
+  onTestFinished(async () => {
+    await other.close();
+    await maker.close();
+    silent.close();
+  });
+  await expect.poll(() => maker.figures().running).toBe(1);
+  return {
+    other,
+    maker,
+    async letGo() {
+      abort.abort(new Error('let go'));
+      await reading;
+    },
+  };
+}
+
 describe('what is known of an image', () => {
   test('stands in its file once the work after recording is done', async () => {
     const { id, image } = await record(await paint());
@@ -127,20 +157,24 @@ describe('what is known of an image', () => {
   });
 });
 
-test.runIf(findFfmpeg())('a video has a poster where that is switched on, and nothing elsewhere', async () => {
+/** Two green seconds, as MP4. */
+function film(): Buffer {
   const folder = mkdtempSync(join(tmpdir(), 'cadiz-video-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'a.mp4');
-  const ffmpeg = findFfmpeg() ?? '';
-  const film = ['-f', 'lavfi', '-i', 'color=green:size=320x180:rate=10:duration=2', '-pix_fmt', 'yuv420p'];
-  execFileSync(ffmpeg, ['-loglevel', 'error', ...film, file]);
-  const maker = createImageMaker({ ffmpeg });
+  const green = ['-f', 'lavfi', '-i', 'color=green:size=320x180:rate=10:duration=2', '-pix_fmt', 'yuv420p'];
+  execFileSync(findFfmpeg() ?? '', ['-loglevel', 'error', ...green, file]);
+  return readFileSync(file);
+}
+
+test.runIf(findFfmpeg())('a video has a poster where that is switched on, and nothing elsewhere', async () => {
+  const maker = createImageMaker({ ffmpeg: findFfmpeg() ?? '' });
   onTestFinished(() => maker.close());
   const own = await openLibrary(service);
   const other = await startTestService({ beside: service, secret: service.secret, images: maker });
   onTestFinished(() => other.close());
   const video = { fileName: 'a.mp4', mimeType: 'video/mp4' };
-  const recording = await other.upload({ key: own.key }, own.projectId, readFileSync(file), video);
+  const recording = await other.upload({ key: own.key }, own.projectId, film(), video);
   const { id } = (await other.call('POST', '/api/storage/record', { key: own.key, body: recording })).body;
   await requireDrained(other, ['image']);
   const { image } = (await other.call('GET', `/api/storage/files/${id}`, { key: own.key })).body;
@@ -335,6 +369,49 @@ describe('a variant', () => {
     expect((await ask(id, 'w=64')).status).toBe(302);
     expect((await rowsOf(id)).map(({ state }) => state).sort()).toEqual(['abandoned', 'ready']);
   });
+
+  test('that another process has made, since it was waited for too long, is not made twice for good', async () => {
+    const { other, maker, letGo } = await startBusy();
+    const { id } = await record(await paint());
+    const late = other.call('GET', `/api/storage/files/${id}/image?w=64`, { key: library.key });
+    await expect.poll(() => maker.figures().waiting).toBe(1);
+    const { pool } = service.deps.db;
+    await pool.query(`update image_variants set started_at = now() - interval '200 seconds' where file_id = $1`, [id]);
+    expect((await ask(id, 'w=64')).status).toBe(302);
+    await removeVariants(service.deps, never);
+    await letGo();
+    await expectProblem(late, 503, 'image_not_ready');
+    expect((await other.call('GET', `/api/storage/files/${id}/image?w=64`, { key: library.key })).status).toBe(302);
+    const keysOfRows = async () => (await rowsOf(id)).map(({ store_key }) => store_key).sort();
+    expect(await keysOf(id)).toHaveLength(2);
+    expect((await keysOf(id)).sort()).toEqual(await keysOfRows());
+    await pool.query(
+      `update image_variants set removable_at = removable_at - interval '601 seconds' where file_id = $1`,
+      [id],
+    );
+    await removeVariants(service.deps, never);
+    expect(await keysOf(id)).toHaveLength(1);
+    expect(await keysOf(id)).toEqual(await keysOfRows());
+  });
+
+  test('waits only for its turn, however many another project asks for', async () => {
+    const { other, maker, letGo } = await startBusy();
+    const [many, few] = [await openLibrary(service), await openLibrary(service)];
+    const bytes = await paint();
+    const [ofMany, ofFew] = [await record(bytes, {}, many), await record(bytes, {}, few)];
+    const order: string[] = [];
+    const askFor = async (name: string, { key }: Library, id: string, width: number) => {
+      const { status } = await other.call('GET', `/api/storage/files/${id}/image?w=${width}`, { key });
+      order.push(`${name} ${status}`);
+    };
+    const asking = [10, 11, 12, 13, 14].map((width) => askFor('many', many, ofMany.id, width));
+    await expect.poll(() => maker.figures().waiting).toBe(5);
+    asking.push(askFor('few', few, ofFew.id, 10));
+    await expect.poll(() => maker.figures().waiting).toBe(6);
+    await letGo();
+    await Promise.all(asking);
+    expect(order.slice(0, 3)).toContain('few 302');
+  });
 });
 
 describe('a signed URL of an image', () => {
@@ -351,6 +428,10 @@ describe('a signed URL of an image', () => {
     const second = await sign(id, { w: 90 });
     expect((await fetchImage(second.url)).metadata.width).toBe(90);
     expect(second.url).not.toContain('/i/');
+    // A variant may be removed some hours after the last time that it was asked for; the service makes it anew.
+    const lasting = await sign(id, { w: 90 }, { expiresIn: 3601 });
+    expect(lasting.url).toContain('/i/');
+    expect((await follow(await openAt(lasting.url))).metadata.width).toBe(90);
     expect((await sign(id, { w: 90, f: 'auto' })).url).toContain('/i/');
   });
 
@@ -501,6 +582,45 @@ describe('a project', () => {
     expect(usage.variantBytes).toBe(kept.objects.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0));
     expect(usage.totalBytes).toBeGreaterThan(0);
   });
+
+  /** Work of an image that is known already, in a process that makes images in another way. */
+  async function prepareAgain(own: Library, imagePresets: object, bytes: Buffer, maker: ImageMaker) {
+    const other = await startTestService({ beside: service, secret: service.secret, images: maker });
+    onTestFinished(async () => {
+      await other.close();
+      await maker.close();
+    });
+    const { id } = await record(bytes, {}, own);
+    await requireDrained(service, ['image']);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { imagePresets } });
+    await enqueue(service.deps.db.kysely, imageWork, { projectId: own.projectId, id });
+    return { other, id };
+  }
+
+  test('has its other presets made where one is too large for an image', async () => {
+    const own = await openLibrary(service);
+    const narrow = createImageMaker({ processes: 1, memoryBudgetBytes: 100 * 1024 * 1024 });
+    const presets = { whole: { w: 4000 }, thumb: { w: 64 } };
+    const { other, id } = await prepareAgain(own, presets, await paint(4000, 3000), narrow);
+    expect(await drainWork(other, ['image'])).toMatchObject([{ outcome: 'done' }]);
+    const ready = (await rowsOf(id)).filter(({ state }) => state === 'ready');
+    expect(ready.map(({ spec }) => spec)).toEqual(['w64 h inside center q80 webp']);
+  });
+
+  test('gives up a preset that takes too long again and again, and no other work waits for it', async () => {
+    const own = await openLibrary(service);
+    const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
+    const { other, id } = await prepareAgain(own, { thumb: { w: 64 } }, await paint(), hasty);
+    for (const attempts of [1, 2]) {
+      expect(await drainWork(other, ['image'])).toMatchObject([{ outcome: 'failed' }]);
+      const { rows } = await service.deps.db.pool.query('select attempts from work where subject = $1', [id]);
+      expect(rows).toEqual([{ attempts }]);
+      other.advance(10_000);
+    }
+    // In a process that is fast enough, it is made.
+    service.advance(60_000);
+    expect(await requireDrained(service, ['image'])).toMatchObject([{ outcome: 'done' }]);
+  });
 });
 
 describe('a link', () => {
@@ -525,6 +645,10 @@ describe('a link', () => {
     for (const query of widths) expect((await follow(await openLink(made, query))).metadata.width).toBe(384);
     // The qualities 80 and 80 are one.
     expect(await rowsOf(id)).toHaveLength(1);
+    for (const pos of ['0.26,0.74', '0.3,0.7', '0.349,0.651'])
+      expect((await follow(await openLink(made, `?w=48&h=48&pos=${pos}`))).metadata.width).toBe(48);
+    expect((await rowsOf(id)).map(({ spec }) => spec)).toContain('w48 h48 cover 0.3,0.7 q80 webp');
+    expect(await rowsOf(id)).toHaveLength(2);
     const auto = await openLink(made, '?w=64&f=auto', { Accept: 'image/png' });
     expect(auto.headers.get('vary')).toBe('Accept');
     expect((await follow(auto)).type).toBe('image/png');
@@ -558,7 +682,8 @@ describe('a link', () => {
       exif: undefined,
     });
     // Whatever type somebody has given to it.
-    for (const mimeType of ['IMAGE/JPEG', 'Image/Png', 'image/gif', 'image/bmp; x=y', 'image/svg+xml']) {
+    const declared = ['IMAGE/JPEG', 'Image/Png', 'image/gif', 'image/bmp; x=y', 'image/svg+xml'];
+    for (const mimeType of [...declared, 'application/octet-stream', 'video/mp4', 'text/plain']) {
       const disguised = await record(await paint(600, 400), { mimeType }, own);
       const served = await follow(await openLink(await link(disguised.id, {}, own)));
       expect([mimeType, served.metadata.exif]).toEqual([mimeType, undefined]);
@@ -573,6 +698,94 @@ describe('a link', () => {
     expect((await openLink(await link(plain.id, {}, own))).headers.get('location')).not.toContain('.variants');
     const unreadable = await record(Buffer.from('x'), { mimeType: 'image/heic' }, own);
     await expectProblem(openLink(await link(unreadable.id, {}, own)), 422, 'image_refused');
+    // Of what is no picture, nothing is found out.
+    const looked = images.figures().looked;
+    const other = await record(Buffer.from('bytes'), { mimeType: 'application/octet-stream' }, own);
+    expect((await openLink(await link(other.id, {}, own))).headers.get('location')).not.toContain('.variants');
+    expect(images.figures().looked).toBe(looked);
+  });
+
+  test('to a picture that does not claim to be one is looked at once, and its file says nothing of it', async () => {
+    const own = await openLibrary(service);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
+    const { id } = await record(await paint(), { mimeType: 'application/octet-stream' }, own);
+    const made = await link(id, {}, own);
+    const looked = images.figures().looked;
+    for (let time = 0; time < 3; time += 1)
+      expect((await openLink(made)).headers.get('location')).toContain('.variants');
+    expect(images.figures().looked).toBe(looked + 1);
+    const work = await service.deps.db.pool.query('select 1 from work where subject = $1', [id]);
+    expect(work.rows).toEqual([]);
+    expect((await own.call('GET', `/api/storage/files/${id}`)).body.image).toBeNull();
+    await expectProblem(own.call('GET', `/api/storage/files/${id}/image?w=16`), 422, 'image_refused');
+    const { rows } = await service.deps.db.pool.query(
+      `select type from new_events where project_id = $1 and type like 'image.%'`,
+      [own.projectId],
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test.runIf(findFfmpeg())(
+    'never serves a video that claims to be a picture as it is, if its project strips places',
+    async () => {
+      const own = await openLibrary(service);
+      await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
+      const maker = createImageMaker({ ffmpeg: findFfmpeg() ?? '' });
+      const other = await startTestService({ beside: service, secret: service.secret, images: maker });
+      onTestFinished(async () => {
+        await other.close();
+        await maker.close();
+      });
+      for (const mimeType of ['image/png', 'image/svg+xml']) {
+        const { id } = await record(film(), { mimeType }, own);
+        const { pathname } = new URL((await link(id, {}, own)).url);
+        await expectProblem(service.call('GET', pathname), 422, 'image_refused');
+        await service.deps.db.pool.query('delete from images where file_id = $1', [id]);
+        expect((await other.call('GET', pathname)).status).toBe(302);
+        // The clock of the store is that of this one.
+        expect((await follow(await service.call('GET', pathname))).type).toMatch(/^image\/(?:png|jpeg)$/);
+      }
+    },
+  );
+
+  test('has its picture looked at once, however many open it at the same time', async () => {
+    const own = await openLibrary(service);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
+    const { other, maker, letGo } = await startBusy();
+    const plain = await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    const { id } = await record(plain, { mimeType: 'image/png' }, own);
+    const text = await record(Buffer.from('text'), { mimeType: 'text/plain' }, own);
+    const [picture, last] = await Promise.all(
+      [id, text.id].map(async (fileId) => new URL((await link(fileId, {}, own)).url).pathname),
+    );
+    // Each is in a trace of its own, with a maker that is another object.
+    const headers = { traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00' };
+    const opening = Array.from({ length: 50 }, () => other.call('GET', picture ?? '', { headers }));
+    await other.call('GET', last ?? '');
+    await expect.poll(() => maker.figures().waiting).toBeGreaterThan(0);
+    expect(maker.figures().waiting).toBe(1);
+    await letGo();
+    expect(new Set((await Promise.all(opening)).map(({ status }) => status))).toEqual(new Set([302]));
+    expect(maker.figures().looked).toBe(1);
+  });
+
+  test('to a picture that takes too long to look at leaves it alone for a while', async () => {
+    const own = await openLibrary(service);
+    await service.call('PATCH', `/api/projects/${own.projectId}`, { as: own.ada, body: { stripLocation: 'links' } });
+    const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
+    const other = await startTestService({ beside: service, secret: service.secret, images: hasty });
+    onTestFinished(async () => {
+      await other.close();
+      await hasty.close();
+    });
+    const { pathname } = new URL((await link((await record(await paint(), {}, own)).id, {}, own)).url);
+    for (let time = 0; time < 2; time += 1) {
+      const { headers } = await expectProblem(other.call('GET', pathname), 503, 'image_not_ready');
+      expect(headers.get('retry-after')).toBe('30');
+    }
+    expect(hasty.figures().failed.timeout).toBe(1);
   });
 });
 
@@ -724,9 +937,41 @@ describe('nothing is left behind', () => {
         'update image_variants set bytes = 500000000, used_on = current_date - $2::int where store_key = $1',
         [store_key, days],
       );
+    const { pool } = service.deps.db;
+    await removeVariants(service.deps, never);
+    expect((await rowsOf(id)).map(({ state }) => state)).toEqual(['ready', 'ready', 'abandoned']);
+    // URLs of it are valid for another hour.
+    await pool.query(
+      `update image_variants set removable_at = removable_at - interval '70 minutes' where file_id = $1`,
+      [id],
+    );
+    expect(await removeVariants(service.deps, never)).toBe(0);
+    expect(await keysOf(id, own.projectId)).toHaveLength(3);
+    await pool.query(
+      `update image_variants set removable_at = removable_at - interval '50 minutes' where file_id = $1`,
+      [id],
+    );
     expect(await removeVariants(service.deps, never)).toBe(1);
     expect((await rowsOf(id)).map(({ store_key }) => store_key)).toEqual(
       rows.slice(0, 2).map(({ store_key }) => store_key),
     );
+  });
+
+  test('beyond what a project may keep, of those asked for on one day: the oldest go, of whichever file, and with their file at once', async () => {
+    const own = await openLibrary(service);
+    const ids = [await record(await paint(), {}, own), await record(await paint(), {}, own)].map(({ id }) => id);
+    for (const id of ids) for (const w of [20, 30]) await own.call('GET', `/api/storage/files/${id}/image?w=${w}`);
+    const { pool } = service.deps.db;
+    await pool.query(
+      `update image_variants set bytes = 500000000, started_at = now() - case when spec like 'w20 %' then interval '1 hour' else '0' end
+       where project_id = $1`,
+      [own.projectId],
+    );
+    await removeVariants(service.deps, never);
+    for (const id of ids) expect((await rowsOf(id)).map(({ state }) => state)).toEqual(['abandoned', 'ready']);
+    await own.call('DELETE', `/api/storage/files/${ids[0]}`);
+    await own.call('DELETE', `/api/storage/trash?projectId=${own.projectId}`);
+    await purgeTrash({ ...service.deps, now: () => service.deps.now() + 2 * 3600_000 }, 1000);
+    expect(await removeVariants(service.deps, never)).toBe(2);
   });
 });

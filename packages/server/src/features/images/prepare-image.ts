@@ -1,15 +1,17 @@
+import { ImageFailed } from '@cadiz/images';
 import type { Deps } from '../../deps.ts';
 import { imageOfFile } from '../../images/image-view.ts';
 import { lookAt } from '../../images/look.ts';
 import { openVariant } from '../../images/open-variant.ts';
 import { findPresets } from '../../images/presets.ts';
 import { toSpec } from '../../images/spec.ts';
+import { Problem } from '../../problem.ts';
 import type { Outcome, Subject } from '../../work/work.ts';
 
 /**
  * Looks at an image that has been recorded, and makes the presets of its project, so that they are there before anybody
- * asks. Done again, it finds what is there.
- * @throws ImageFailed, Problem image_not_ready, store_unavailable: then it is tried again
+ * asks. Done again, it finds what is there. One preset that cannot be made keeps no other from being made.
+ * @throws ImageFailed, Problem store_unavailable: then it is tried again
  */
 export async function prepareImage(
   deps: Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>,
@@ -27,9 +29,22 @@ export async function prepareImage(
   if (!file || !deps.images) return undefined;
   const image = file.image ?? (await lookAt(deps, file, signal));
   if (image.state !== 'ready') return undefined;
+  let failure: ImageFailed | undefined;
   for (const options of Object.values(await findPresets(deps, projectId))) {
     signal.throwIfAborted();
-    await openVariant(deps, { ...file, image }, toSpec(options));
+    const made = openVariant(deps, { ...file, image }, toSpec(options));
+    failure = (await made.then(() => undefined, toFailure)) ?? failure;
   }
+  if (failure) throw failure;
   return undefined;
+}
+
+/** Undefined if the image is too large for it, which is final. That it takes too long is the image's fault, unlike an object store that does not answer. */
+function toFailure(error: unknown): ImageFailed | undefined {
+  if (!(error instanceof Problem)) throw error;
+  if (error.code === 'image_refused') return undefined;
+  if (error.code !== 'image_not_ready') throw error;
+  return error.cause instanceof ImageFailed
+    ? error.cause
+    : new ImageFailed('timeout', 'A preset could not be made in time.');
 }

@@ -6,13 +6,16 @@ const batchSize = 1000;
 const leastCap = 1024 ** 3;
 const share = 0.1;
 
+/** How long a variant stays after it was found to be one too many: URLs of it are handed out for an hour, and for a little longer. */
+const keptSeconds = 7200;
+
 /** A maker that has not finished after this long is gone, and nothing of it can arrive any more. */
 const goneSeconds = 600;
 
 /**
  * Removes the objects of variants that are no longer wanted, and then their rows: those of files that have been purged,
  * those that were begun and never finished, and in projects that keep too many, those that nobody has asked for in the
- * longest time.
+ * longest time, once no URL of them is valid any more.
  * @returns how many were removed
  * @throws Problem store_unavailable, and the signal's reason
  */
@@ -53,7 +56,10 @@ async function removeBatch({ db, objects, log }: Pick<Deps, 'db' | 'objects' | '
   return refused.size > 0 ? 0 : rows.length;
 }
 
-/** Those of the projects that keep more than a gigabyte, and more than a tenth of what they store. */
+/**
+ * Those of the projects that keep more than a gigabyte, and more than a tenth of what they store. Of those last asked for on the
+ * same day, the oldest.
+ */
 async function abandonLeastUsed({ db }: Pick<Deps, 'db'>): Promise<void> {
   await db.pool.query(
     `with kept as materialized (
@@ -66,10 +72,10 @@ async function abandonLeastUsed({ db }: Pick<Deps, 'db'>): Promise<void> {
        from kept
      ), ranked as (
        select image_variants.project_id, store_key, cap,
-              sum(bytes) over (partition by image_variants.project_id order by used_on desc, store_key desc) as so_far
+              sum(bytes) over (partition by image_variants.project_id order by used_on desc, started_at desc, store_key desc) as so_far
        from capped join image_variants on image_variants.project_id = capped.project_id and state = 'ready'
      )
-     update image_variants set state = 'abandoned', removable_at = now()
+     update image_variants set state = 'abandoned', removable_at = now() + interval '${keptSeconds} seconds'
      from ranked
      where image_variants.project_id = ranked.project_id and image_variants.store_key = ranked.store_key
        and so_far > cap and image_variants.state = 'ready'`,

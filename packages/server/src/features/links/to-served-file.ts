@@ -1,9 +1,9 @@
 import type { Input } from '@cadiz/contract';
 import type { Deps } from '../../deps.ts';
-import { lookAt } from '../../images/look.ts';
+import { lookTogether } from '../../images/look.ts';
 import { type OpenedImage, openVariant } from '../../images/open-variant.ts';
 import { resolvePreset } from '../../images/presets.ts';
-import { toImageProblem, toRefused } from '../../images/require-images.ts';
+import { toRefused } from '../../images/require-images.ts';
 import { toImageName } from '../../images/sign-image.ts';
 import { isImageType } from '../../images/source.ts';
 import { type Options, type Spec, snap, toSpec, toStrippedSpec } from '../../images/spec.ts';
@@ -31,8 +31,7 @@ export async function toServedFile(
     });
     return withVariant(deps, file, toSpec(wanted, accept));
   }
-  const spec = file.stripLocation === 'links' ? await findStripping(deps, file) : undefined;
-  return spec ? withVariant(deps, file, spec) : file;
+  return file.stripLocation === 'links' ? withoutLocation(deps, file) : file;
 }
 
 function hasOptions(query: Options): boolean {
@@ -52,26 +51,22 @@ function toImage({ fileId, projectId, storeKey, fileName, fileSize, mimeType, im
 }
 
 /** Drawn, not taken with a camera: they have no EXIF. */
-const withoutLocation = /^image\/(?:svg\+xml|gif|bmp|x-icon|vnd\.microsoft\.icon)\s*(?:;|$)/i;
+const drawn = /^image\/(?:svg\+xml|gif|bmp|x-icon|vnd\.microsoft\.icon|icns|ktx|vnd\.dwg)\s*(?:;|$)/i;
 
 /**
- * How a copy without EXIF is made; undefined if the file says nothing about a location.
+ * A copy without EXIF if the file is a picture, by its type or by its bytes, that says where it was taken, or may say it;
+ * otherwise the file itself.
  * @throws Problem image_refused if it cannot be read: it is not served as it is, since it may say where it was taken
  */
-async function findStripping(deps: ImageDeps, file: LinkedFile): Promise<Spec | undefined> {
-  if (!isImageType(file.mimeType)) return undefined;
-  const image = toImage(file);
-  const isDrawn = [file.mimeType, file.detectedMimeType ?? file.mimeType].every((type) => withoutLocation.test(type));
-  if (isDrawn && !(image.image?.state === 'ready' && image.image.hasLocation)) return undefined;
-  const view =
-    image.image ??
-    (await lookAt(deps, image).catch((error: unknown) => {
-      throw toImageProblem(error);
-    }));
+async function withoutLocation(deps: ImageDeps, file: LinkedFile): Promise<LinkedFile> {
+  const detected = file.detectedMimeType ?? file.mimeType;
+  const mimeType = isImageType(file.mimeType) ? file.mimeType : detected;
+  if (!isImageType(mimeType)) return file;
+  const isKnown = file.image?.state === 'ready';
+  if (!isKnown && [mimeType, detected].every((type) => drawn.test(type))) return file;
+  const view = file.image ?? (await lookTogether(deps, toImage({ ...file, mimeType })));
   if (view.state !== 'ready') throw toRefused(view.state);
-  if (!view.hasLocation) return undefined;
-  const format = /^image\/(png|webp|avif)\s*(?:;|$)/i.exec(file.mimeType)?.[1]?.toLowerCase() as
-    | Spec['format']
-    | undefined;
-  return toStrippedSpec(format ?? 'jpeg');
+  if (view.hasLocation === false) return file;
+  const format = /^image\/(png|webp|avif)\s*(?:;|$)/i.exec(mimeType)?.[1]?.toLowerCase() as Spec['format'] | undefined;
+  return withVariant(deps, { ...file, mimeType, image: view }, toStrippedSpec(format ?? 'jpeg'));
 }

@@ -186,8 +186,9 @@ async function purgeBatch(
          'fileName', file_name, 'fileSize', file_size, 'mimeType', mime_type, 'folderId', folder_id, 'externalId', external_id)
        from gone where cardinality($4::uuid[]) > 0
      ), variants as (
-       update image_variants set state = 'abandoned', removable_at = case state when 'ready' then now() else now() + interval '5 minutes' end
-       from doomed where project_id = $1 and file_id = doomed.id and state <> 'abandoned'
+       -- Those with a size are stored, also where they were only kept for the URLs of them.
+       update image_variants set state = 'abandoned', removable_at = case when bytes is null then now() + interval '5 minutes' else now() end
+       from doomed where project_id = $1 and file_id = doomed.id and (state <> 'abandoned' or bytes is not null)
      ), counted as (
        insert into project_usage (project_id, slot, file_count, total_bytes)
        select $1, $3::integer, -count(*), -sum(file_size) from gone having count(*) > 0
