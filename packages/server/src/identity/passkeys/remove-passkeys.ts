@@ -1,8 +1,6 @@
-import type { Deps } from '../../deps.ts';
 import { type Actor, recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
-import { lockUser } from '../lock-user.ts';
-import { endSessionsAndResets } from '../sessions/end-sessions.ts';
+import { type EndAccessDeps, endAccess } from '../sessions/end-access.ts';
 import { removeAllPasskeys } from './remove-all-passkeys.ts';
 
 /**
@@ -11,20 +9,16 @@ import { removeAllPasskeys } from './remove-all-passkeys.ts';
  * @throws Problem user_not_found, passkey_not_found
  */
 export async function removePasskeys(
-  { db, now, signInLimits }: Pick<Deps, 'db' | 'now' | 'signInLimits'>,
+  deps: EndAccessDeps,
   by: Actor,
   userId: string,
 ): Promise<{ removedPasskeys: number; endedSessions: number }> {
-  const { email, removed } = await db.transaction(async (trx) => {
-    const { email } = await lockUser(trx, userId);
-    const endedSessions = await endSessionsAndResets(trx, userId);
+  return endAccess(deps, userId, async (trx, endedSessions) => {
     const removedPasskeys = await removeAllPasskeys(trx, userId);
     if (removedPasskeys === 0) throw new Problem('passkey_not_found', 'The account has no passkeys.');
     const removed = { removedPasskeys, endedSessions };
     const subject = { userId, ...removed };
-    await recordEvent(trx, now(), { type: 'passkey.removed', projectId: null, by, subject });
-    return { email, removed };
+    await recordEvent(trx, deps.now(), { type: 'passkey.removed', projectId: null, by, subject });
+    return removed;
   });
-  await signInLimits.allowResets(email);
-  return removed;
 }
