@@ -1,5 +1,5 @@
 import type { Deps } from '../../deps.ts';
-import type { ImageView } from '../../images/image-view.ts';
+import { type ImageView, toKnownSql } from '../../images/image-view.ts';
 import type { Options } from '../../images/spec.ts';
 import { Problem } from '../../problem.ts';
 import { fileInSight } from '../../tree/in-sight.ts';
@@ -28,7 +28,7 @@ export interface LinkedFile {
 const sql = `
   select links.id as "linkId", links.project_id as "projectId", store_key as "storeKey", file_name as "fileName",
          mime_type as "mimeType", detected_mime_type as "detectedMimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
-         (select view from images where images.project_id = files.project_id and images.file_id = files.id) as image, strip_location as "stripLocation"
+         ${toKnownSql('files')} as image, strip_location as "stripLocation"
   from links join files on files.project_id = links.project_id and files.id = links.file_id
     join projects on projects.id = links.project_id
   where links.id = $1 and ${fileInSight}`;
