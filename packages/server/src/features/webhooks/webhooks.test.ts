@@ -152,10 +152,10 @@ describe('a delivery', () => {
     const eve = await service.signUp('Eve');
     await verifyEmails();
     const viewer = await service.join(ada, projectId, 'viewer', eve);
-    expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: viewer }), 403, 'role_missing');
+    await expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: viewer }), 403, 'role_missing');
     const other = await service.createProject(ada);
     const foreign = await service.call('GET', `/api/projects/${other}/webhooks/${id}`, { as: ada });
-    expectProblem(foreign, 404, 'webhook_not_found');
+    await expectProblem(foreign, 404, 'webhook_not_found');
   });
 
   test('keeps the status and the first KiB of the answer, without NUL, and not half a character', async () => {
@@ -360,7 +360,7 @@ describe('an endpoint', () => {
     expect(await deliveries(id, '?state=failed')).toMatchObject([{ type: 'webhook.test', attempts: 1 }]);
     await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
     const off = await service.call('POST', `${webhooks()}/${id}/test`, { as: ada });
-    expectProblem(off, 409, 'webhook_disabled');
+    await expectProblem(off, 409, 'webhook_disabled');
   });
 
   test('that hangs delays no other, not even one of the same project', async () => {
@@ -381,7 +381,7 @@ describe('an endpoint', () => {
   test('names each type at most once, since each event is compared with all of them', async () => {
     const types = Array.from({ length: 1000 }, () => 'file.created');
     const answer = await service.call('POST', webhooks(), { as: ada, body: { url: receiver.url, types } });
-    expectProblem(answer, 400, 'invalid_request');
+    await expectProblem(answer, 400, 'invalid_request');
     expect(answer.body.issues).toEqual([{ path: 'types', message: 'must not name a type twice' }]);
   });
 
@@ -394,7 +394,7 @@ describe('an endpoint', () => {
       [projectId],
     );
     const answer = await service.call('POST', webhooks(), { as: ada, body: { url: receiver.url } });
-    expectProblem(answer, 409, 'too_many_webhooks');
+    await expectProblem(answer, 409, 'too_many_webhooks');
   });
 
   test('that is deleted gets nothing more, and its deliveries go', async () => {
@@ -405,7 +405,7 @@ describe('an endpoint', () => {
     await ask('DELETE', `${webhooks()}/${id}`);
     await later(hour);
     expect(receiver.received).toHaveLength(1);
-    expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: ada }), 404, 'webhook_not_found');
+    await expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: ada }), 404, 'webhook_not_found');
     const { rows } = await service.deps.db.pool.query('select from webhook_deliveries where endpoint_id = $1', [id]);
     expect(rows).toEqual([]);
   });
@@ -469,7 +469,7 @@ describe('a URL (checklist 53)', () => {
       ['PATCH', `${webhooks()}/${id}`],
     ] as const) {
       const answer = await service.call(method, path, { as: ada, body: { url } });
-      expectProblem(answer, 400, 'webhook_address_refused');
+      await expectProblem(answer, 400, 'webhook_address_refused');
       expect(answer.body.detail).toMatch(detail);
       expect(answer.text).not.toContain('password-of-theirs');
     }
@@ -543,7 +543,7 @@ describe('a replay', () => {
     await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
     await happen('Missed');
     await later(second);
-    expectProblem(
+    await expectProblem(
       await service.call('POST', `${webhooks()}/${id}/replay`, { as: ada, body: { failedSince: since } }),
       409,
       'webhook_disabled',
@@ -631,7 +631,7 @@ describe('a replay', () => {
   ])('of %j is refused', async (body, path) => {
     const { id } = await create();
     const answer = await service.call('POST', `${webhooks()}/${id}/replay`, { as: ada, body });
-    expectProblem(answer, 400, 'invalid_request');
+    await expectProblem(answer, 400, 'invalid_request');
     expect(answer.body.issues[0].path).toBe(path);
   });
 });
