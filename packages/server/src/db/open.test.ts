@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'kysely';
 import pg from 'pg';
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, testableKinds } from '../../test/database.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
 import { type Database, openDatabase, withDirectPool } from './open.ts';
@@ -317,6 +317,25 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     const db = await openDatabase({ kind: 'postgres', url, directUrl: url, poolerPrepares: true, maxConnections: 1 });
     await db.pool.query({ name: 'one', text: 'select 1' });
     expect((await db.pool.query('select name from pg_prepared_statements')).rows).toEqual([{ name: 'one' }]);
+    await db.close();
+    await drop();
+  });
+
+  it.each(['url', 'directUrl'])('waits for any length of time for what runs directly (%s)', async (name) => {
+    const { url, drop } = await createServerDatabase();
+    const settings = { kind: 'postgres' as const, url, [name]: url };
+    const db = await openDatabase(settings);
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { rows } = await withDirectPool(settings, db, async (pool) => {
+      const client = await pool.connect();
+      const slept = client.query('select 1 as one from pg_sleep(0.2)');
+      await new Promise(setImmediate);
+      vi.advanceTimersByTime(3_600_000);
+      return slept.finally(() => client.release());
+    });
+    expect(rows).toEqual([{ one: 1 }]);
+    vi.useRealTimers();
     await db.close();
     await drop();
   });

@@ -191,22 +191,27 @@ function openListing(
   return createListingLane(own, { owns: true, limits, ...(pooler ? { setsEachTime: true } : { cancel }) });
 }
 
-/** Runs something over a direct connection, without a pooler, such as a migration. */
+/**
+ * Runs something that may take any length of time, such as a migration, over a direct connection: without a pooler, and without
+ * a limit on how long a statement is waited for. It ends if the server stops answering new connections as well.
+ */
 export async function withDirectPool<T>(
   settings: DatabaseSettings,
   db: Database,
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
-  if (settings.kind === 'embedded' || settings.directUrl === undefined) return work(db.pool);
-  const { directUrl } = settings;
-  const pool = createPostgresPool(directUrl, 1, undefined);
+  if (settings.kind === 'embedded') return work(db.pool);
+  const { url, directUrl = url } = settings;
+  const link = watchLink(directUrl);
+  const pool = createPostgresPool(directUrl, 1, undefined, { link, query_timeout: undefined });
   try {
     await pool.query('select 1').catch((error: unknown) => {
-      throw unreachable('DATABASE_DIRECT_URL', directUrl, error);
+      throw unreachable(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL', directUrl, error);
     });
     return await work(pool);
   } finally {
     await pool.end();
+    link.close();
   }
 }
 
