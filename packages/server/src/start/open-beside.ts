@@ -1,18 +1,31 @@
 import { existsSync } from 'node:fs';
 import { DatabaseFolderInUse } from '../db/database-errors.ts';
-import { migrate } from '../db/migrate.ts';
-import { type Database, openDatabase, withDirectPool } from '../db/open.ts';
+import { findPending } from '../db/migrate.ts';
+import { type Database, openDatabase } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
 
 /**
- * Opens the database of the service for a command of the operator, and brings it up to date.
+ * Opens the database of the service for a command of the operator. One with another schema than that of this version is refused
+ * and left as it is: a service of the version that made it may be running.
  * @param hint what to do instead while the service runs on an embedded database
  * @throws Error in a sentence that says what to do
  */
 export async function openBeside(config: Pick<Config, 'database'>, hint: string): Promise<Database> {
   const db = await openUnmigrated(config, hint);
-  await withDirectPool(config.database, db, (pool) => migrate(pool));
-  return db;
+  try {
+    requireMigrated(await findPending(db.pool));
+    return db;
+  } catch (error) {
+    await db.close();
+    throw error;
+  }
+}
+
+function requireMigrated([next]: readonly string[]): void {
+  if (next === undefined) return;
+  throw new Error(
+    `The database does not have the migration ${next} of this version of Cadiz: an earlier version has used it, or none. Use the command of the version that the service runs, or migrate first, by starting this version or with cadiz admin migrate.`,
+  );
 }
 
 /**

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeTestFolder } from '../../test/embedded-database.ts';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
+import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { readConfig } from '../settings/config.ts';
 import { openUsers } from './open-users.ts';
@@ -118,6 +119,11 @@ describe('where the accounts are', () => {
     const running = await openDatabase({ kind: 'embedded', dataDir: join(folder, 'database') });
     await expect(openUsers(config, log)).rejects.toThrow('The service is running');
     await running.close();
+
+    await expect(openUsers(config, log)).rejects.toThrow('does not have the migration 0001-foundation.sql');
+    const migrating = await openDatabase({ kind: 'embedded', dataDir: join(folder, 'database') });
+    await migrate(migrating.pool);
+    await migrating.close();
 
     const users = await openUsers(config, log);
     expect(await runCommand(users, { command: 'list', email: undefined, revokeApiKeys: false })).toBe(
