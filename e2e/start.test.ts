@@ -141,6 +141,25 @@ describe('a Node that is too old', () => {
   });
 });
 
+describe('a log that cannot be written', () => {
+  const unwritable = [
+    ['on a full disk', 'exec "$@" 2>/dev/full', 'Warning: The log cannot be written (ENOSPC'],
+    ['like the output, to a reader that has ended', 'exec "$@" > >(head -n 2) 2> >(head -n 1)', ''],
+  ];
+  it.each(unwritable)('%s, ends nothing', async (_, script, warning) => {
+    const verbose = { ...settings, LOG_LEVEL: 'debug' };
+    const service = await startService(verbose, { under: ['bash', '-c', script, 'bash'] });
+    for (let round = 0; round < 10; round += 1) await fetch(`${service.url}/api/projects`);
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    const { code, stdout } = await stopService(service);
+    expect([code, stdout.split('Warning: The log').length - 1, stdout]).toEqual([
+      0,
+      warning ? 1 : 0,
+      expect.stringContaining(warning),
+    ]);
+  });
+});
+
 describe('a stop', () => {
   const stops: [string, NodeJS.Signals[]][] = [
     ['SIGTERM', ['SIGTERM']],

@@ -88,6 +88,8 @@ export async function runProcess(): Promise<void> {
   const { stdin, stdout, stderr, env } = process;
   const argv = process.argv.slice(2);
   stdout.on('error', (error: NodeJS.ErrnoException) => {
+    // The service goes on without being heard.
+    if (nameOf(argv) === 'serve') return;
     if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
     // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
     if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);

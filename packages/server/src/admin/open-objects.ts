@@ -5,6 +5,7 @@ import { needsSecrets, readOrMakeSecrets } from '../settings/secrets.ts';
 import { startEmbeddedStore, toEmbeddedS3Settings } from '../store/embedded-store.ts';
 import type { ObjectStore } from '../store/object-store.ts';
 import { createS3Store } from '../store/s3-store.ts';
+import { openLogOutput } from '../telemetry/log.ts';
 
 /** Opens the object store in the settings. The embedded one is that of the running service, or started for this. */
 export async function withObjects<T>(config: Config, work: (store: ObjectStore) => Promise<T>): Promise<T> {
@@ -13,7 +14,7 @@ export async function withObjects<T>(config: Config, work: (store: ObjectStore) 
   const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
   const embedded = { ...config, objectStore };
   const settings = toEmbeddedS3Settings(embedded, secrets, objectStore.port);
-  const log = pino({ level: 'error' }, pino.destination(2));
+  const log = pino({ level: 'error' }, openLogOutput());
   const own = await startEmbeddedStore(embedded, secrets, log).catch((error: unknown) => {
     if (!(error instanceof StoreFolderInUse)) throw error;
     return undefined;

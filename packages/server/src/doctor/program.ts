@@ -1,10 +1,9 @@
 import { createInterface } from 'node:readline/promises';
-import { pino } from 'pino';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { writeWarning } from '../start/start-error.ts';
 import { tellFailure } from '../start/tell-failure.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, openLogOutput } from '../telemetry/log.ts';
 import { openSubject } from './open-subject.ts';
 import { createJsonReport, createTextReport } from './report.ts';
 import { runDoctor } from './run-doctor.ts';
@@ -38,7 +37,7 @@ export async function examineStore(options: Options): Promise<number> {
 }
 
 async function run(config: Config, { fix, yes, json, origin }: Options): Promise<number> {
-  const log = createLog(config.logLevel, pino.destination(2));
+  const log = createLog(config.logLevel, openLogOutput());
   const stop = stopOnSignal();
   const write = (text: string) => void process.stdout.write(text);
   const subject = await openSubject(config, log);

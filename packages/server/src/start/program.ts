@@ -1,13 +1,17 @@
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
-import { createLog } from '../telemetry/log.ts';
+import { createLog, openLogOutput } from '../telemetry/log.ts';
 import { toSentence, writeWarning } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
 import { type Ready, startWorkers } from './workers.ts';
+
+// Whoever read what it says may be gone, or the disk be full: the service goes on without being heard.
+process.stdout.on('error', () => undefined);
+process.stderr.on('error', () => undefined);
 
 try {
   if (cluster.isWorker) await serveAsWorker();
@@ -20,7 +24,7 @@ try {
 async function serve(): Promise<void> {
   const config = readSettings(writeWarning);
   // Standard output is for people; the log goes to standard error.
-  const log = createLog(config.logLevel, pino.destination(2));
+  const log = createLog(config.logLevel, openLogOutput());
   const service =
     config.workers > 1
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
@@ -34,7 +38,7 @@ async function serve(): Promise<void> {
 async function serveAsWorker(): Promise<void> {
   // Its parent has shown all warnings.
   const config = readSettings(() => undefined);
-  const log = createLog(config.logLevel, pino.destination(2));
+  const log = createLog(config.logLevel, openLogOutput());
   const service = await startService(config, log);
   process.once('SIGTERM', async () => {
     // Its parent decides when it is enough.

@@ -29,6 +29,24 @@ export function withoutCredentials(line: string): string {
   return credentials.reduce((text, [pattern, replacement]) => text.replace(pattern, replacement), line);
 }
 
+/** What is kept of a log that cannot be written, until it can be. What comes after that is lost. */
+const keptBytes = 1024 * 1024;
+
+/**
+ * Standard error as the destination of a log. A full disk or a reader that is gone ends nothing: the first time, it is said on
+ * standard output.
+ */
+export function openLogOutput(): DestinationStream {
+  const output = pino.destination({ dest: 2, sync: true, maxLength: keptBytes });
+  let isTold = false;
+  output.on('error', ({ message }: Error) => {
+    if (isTold) return;
+    isTold = true;
+    process.stdout.write(`Warning: The log cannot be written (${message}).\n`);
+  });
+  return output;
+}
+
 /** The log of the service: lines of JSON without credentials. */
 export function createLog(level: Level, destination: DestinationStream): Logger {
   return pino({ ...logOptions, level, hooks: { streamWrite: withoutCredentials } }, destination);

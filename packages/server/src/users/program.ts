@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { readSettings } from '../settings/settings-file.ts';
 import { writeWarning } from '../start/start-error.ts';
 import { tellFailure } from '../start/tell-failure.ts';
+import { openLogOutput } from '../telemetry/log.ts';
 import { openUsers } from './open-users.ts';
 import { type Command, listAccounts, runCommand } from './run-command.ts';
 
@@ -14,7 +15,7 @@ import { type Command, listAccounts, runCommand } from './run-command.ts';
 export async function manageUsers(command: Command, json: boolean): Promise<number> {
   try {
     const config = readSettings(writeWarning);
-    const users = await openUsers(config, pino({ level: config.logLevel, errorKey: 'error' }, pino.destination(2)));
+    const users = await openUsers(config, pino({ level: config.logLevel, errorKey: 'error' }, openLogOutput()));
     try {
       if (json && command.command === 'list') write({ users: await listAccounts(users) });
       else if (json) write({ message: await runCommand(users, command) });
