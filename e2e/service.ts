@@ -101,6 +101,12 @@ export async function runService(settings: Settings, how: How = {}): Promise<Exi
   return collect(spawnService(settings, how));
 }
 
+/** Starts the built service without waiting for it. */
+export function launchService(settings: Settings, how: How = {}): Pick<Service, 'signal' | 'exit'> {
+  const child = spawnService(settings, how);
+  return { signal: child.kill.bind(child), exit: collect(child) };
+}
+
 /** Starts the built service and waits until it is ready; throws an error with its output if it ends before that. */
 export async function startService(settings: Settings, how: How = {}): Promise<Service> {
   const child = spawnService(settings, how);

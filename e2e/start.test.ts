@@ -1,12 +1,15 @@
+import { once } from 'node:events';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   cleanUp,
   embeddedSettings,
   freePorts,
+  launchService,
   listen,
   runService,
   type Service,
@@ -165,6 +168,23 @@ describe('a stop', () => {
     ['SIGTERM', ['SIGTERM']],
     ['Ctrl-C under npm, which forwards the signal that the terminal sends anyway', ['SIGINT', 'SIGINT']],
   ];
+  it.each(['SIGTERM', 'SIGINT'] as const)('by %s before the service is ready ends it cleanly', async (signal) => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const { exit, signal: send } = launchService({
+      ...settings,
+      S3_ENDPOINT: `http://127.0.0.1:${port}`,
+      S3_BUCKET: 'b',
+      S3_ACCESS_KEY_ID: 'i',
+      S3_SECRET_ACCESS_KEY: 's',
+    });
+    await once(silent, 'connection');
+    send(signal);
+    expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
+  });
+
   it.each(stops)('by %s lets an upload finish, and loses nothing', async (_name, signals) => {
     let service = await startService(settings);
     const { bearer, projectId } = await openProject(service);

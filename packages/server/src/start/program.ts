@@ -25,12 +25,13 @@ async function serve(): Promise<void> {
   const config = readSettings(writeWarning);
   // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, openLogOutput());
+  const stopFromNowOn = stopOnSignal(config);
   const service =
     config.workers > 1
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
       : await startService(config, log);
   process.stdout.write(toWelcome(config, service));
-  stopOnSignal(service, config);
+  stopFromNowOn(service);
   endIfFailed(service, log);
 }
 
@@ -39,6 +40,8 @@ async function serveAsWorker(): Promise<void> {
   // Its parent has shown all warnings.
   const config = readSettings(() => undefined);
   const log = createLog(config.logLevel, openLogOutput());
+  // Ctrl-C in a terminal reaches all processes; the parent passes it on as SIGTERM.
+  process.on('SIGINT', () => undefined);
   const service = await startService(config, log);
   process.once('SIGTERM', async () => {
     // Its parent decides when it is enough.
@@ -46,8 +49,6 @@ async function serveAsWorker(): Promise<void> {
     await service.stop();
     process.exit(0);
   });
-  // Ctrl-C in a terminal reaches all processes; the parent passes it on as SIGTERM.
-  process.on('SIGINT', () => undefined);
   endIfFailed(service, log);
   process.send?.({ setup: service.setup } satisfies Ready);
 }
@@ -62,14 +63,21 @@ function endIfFailed({ failed }: Pick<RunningService, 'failed'>, log: Logger): v
 /** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
-function stopOnSignal(service: RunningService, { drainDelaySeconds }: Config): void {
+/** @returns what to call with the service when it is ready; until then, a signal ends the process at once */
+function stopOnSignal({ drainDelaySeconds }: Config): (service: RunningService) => void {
+  let running: RunningService | undefined;
   let asked: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
+    if (running === undefined) {
+      // Nobody is being served, and an interrupted start loses nothing.
+      process.stdout.write('\nStopped before it was ready.\n');
+      process.exit(0);
+    }
     if (asked === undefined) {
       asked = performance.now();
       const first = drainDelaySeconds > 0 ? `accepting requests for another ${drainDelaySeconds} s, then ` : '';
       process.stdout.write(`\nStopping: ${first}finishing what is in progress (press again to stop immediately) …\n`);
-      await service.stop();
+      await running.stop();
       process.stdout.write('Stopped.\n');
       process.exit(0);
     }
@@ -78,4 +86,7 @@ function stopOnSignal(service: RunningService, { drainDelaySeconds }: Config): v
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
+  return (service) => {
+    running = service;
+  };
 }
