@@ -1,8 +1,10 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { get } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@cadiz/client';
 import { openStore } from '@cadiz/store';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -68,8 +70,34 @@ describe.runIf(shared)('a service with three workers', () => {
     expect(said).toEqual([expect.stringContaining('A worker has ended; another one follows')]);
   });
 
+  test('answers every request while further workers start', async () => {
+    const settings = await openSettings();
+    let isOver = false;
+    const starting = startService(settings).finally(() => {
+      isOver = true;
+    });
+    let answered = 0;
+    const failed: unknown[] = [];
+    const clients = Array.from({ length: 8 }, async () => {
+      while (!isOver) {
+        const outcome = await ask(Number(settings.PORT));
+        if (outcome === 200) answered += 1;
+        else if (answered > 0) failed.push(outcome);
+        else await delay(20);
+      }
+    });
+    const service = await starting;
+    await Promise.all(clients);
+    expect((await stopService(service)).code).toBe(0);
+    expect([failed, answered > 0]).toEqual([[], true]);
+  });
+
   test('ends with the reason when it cannot start', async () => {
     const settings = await openSettings();
+    const taken = await listen(Number(settings.PORT));
+    const { stderr: said } = await runService(settings);
+    await taken.close();
+    expect(said).toBe(`Port ${settings.PORT} is in use by another program: stop it, or set PORT to another port.\n`);
     const { code, stdout, stderr } = await runService({ ...settings, DATABASE_URL: 'postgres://127.0.0.1:1/none' });
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr.trim().split('\n')).toEqual([
@@ -107,6 +135,15 @@ async function openSettings(): Promise<Settings> {
     S3_ACCESS_KEY_ID: credentials.accessKeyId,
     S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   };
+}
+
+/** The status of an answer on a connection of its own, or the code of the error. */
+function ask(port: number): Promise<number | string | undefined> {
+  return new Promise((resolve) => {
+    get({ host: '127.0.0.1', port, path: '/livez', agent: false }, (answer) => {
+      answer.resume().once('end', () => resolve(answer.statusCode));
+    }).once('error', ({ code }: NodeJS.ErrnoException) => resolve(code));
+  });
 }
 
 /** The first of so many free ports in a row, below those that the system gives away. */

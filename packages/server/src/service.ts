@@ -10,7 +10,7 @@ import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createLinkTokens } from './features/links/link-tokens.ts';
 import { createFileInserts } from './features/uploads/insert-file.ts';
 import { createApp } from './http/app.ts';
-import { listen, requireFreePort } from './http/listen.ts';
+import { listen } from './http/listen.ts';
 import { createIssuer } from './identity/oidc/issuer.ts';
 import { createPasswords } from './identity/passwords/passwords.ts';
 import { createSignInLimits } from './identity/sign-in-limits.ts';
@@ -91,8 +91,6 @@ export async function startService(config: Config, log: Logger): Promise<Running
     requireNothingLeftBehind(config);
     const secrets = needsSecrets(config) ? readOrMakeSecrets(config.dataDir) : undefined;
 
-    // Reports a taken port at once, before the database is created.
-    await requireFreePort(config.host, config.port);
     let noteKeys = (_keys: readonly string[]) => {};
     let metrics: Metrics | undefined;
     const store = await openObjectStore(config, secrets, log, {

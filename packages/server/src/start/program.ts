@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
+import { requireFreePort } from '../http/listen.ts';
 import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
@@ -26,6 +27,8 @@ async function serve(): Promise<void> {
   // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, openLogOutput());
   const stopFromNowOn = stopOnSignal(config);
+  // Reports a taken port at once, before the database is created. A worker that did so would take connections from the others.
+  await requireFreePort(config.host, config.port);
   const service =
     config.workers > 1
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
