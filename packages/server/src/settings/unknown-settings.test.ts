@@ -30,8 +30,18 @@ describe('a variable that looks like a setting and is none', () => {
   });
 
   test('is not one that clients use', () => {
-    const ofClients = { CADIZ_URL: 'x', CADIZ_API_KEY: 'x', CADIZ_PROJECT_ID: 'x' };
-    expect(find(ofClients, ['CADIZ_URL'])).toEqual({ mistakes: [], warnings: [] });
+    const ofClients = {
+      CADIZ_URL: 'x',
+      CADIZ_API_KEY: 'x',
+      CADIZ_PROJECT_ID: 'x',
+      CADIZ_WEBHOOK_SECRET: 'x',
+      AWS_ACCESS_KEY_ID: 'x',
+      AWS_SECRET_ACCESS_KEY: 'x',
+      AWS_REGION: 'x',
+      SUPABASE_URL: 'x',
+    };
+    expect(find(ofClients, Object.keys(ofClients))).toEqual({ mistakes: [], warnings: [] });
+    expect(find(ofClients)).toEqual({ mistakes: [], warnings: [] });
   });
 
   test('is a mistake where only Cadiz can be meant, and a warning otherwise', () => {

@@ -2,8 +2,11 @@ import type { SettingTable } from './setting.ts';
 
 const ownPrefix = 'CADIZ_';
 
-/** Variables of clients: a shell may have them for `cadiz` and for apps that use the service. */
-const ofClients = ['CADIZ_URL', 'CADIZ_API_KEY', 'CADIZ_PROJECT_ID'];
+/** Variables of clients: a shell or a `.env` may have them for `cadiz`, and for apps that use the service. */
+const ofClients = ['CADIZ_URL', 'CADIZ_API_KEY', 'CADIZ_PROJECT_ID', 'CADIZ_WEBHOOK_SECRET'];
+
+/** Of the services from which `cadiz import` can import. */
+const ofSources = /^(?:AWS|SUPABASE|UPLOADTHING)_/;
 
 /** Variables that Kubernetes sets in every container for a service named `cadiz`, and Docker for a linked container. */
 const serviceLink = /_SERVICE_(?:HOST|PORT\w*)$|_PORT_\d+_(?:TCP|UDP|SCTP)(?:_\w+)?$/;
@@ -34,7 +37,7 @@ export function findUnknownSettings(
   const inFile = new Set(fromFile);
   const found: UnknownSettings = { mistakes: [], warnings: [] };
   for (const [name, value] of Object.entries(environment)) {
-    if (!value || known.includes(name) || ofClients.includes(name) || isServiceLink(name, value)) continue;
+    if (!value || known.includes(name) || isOfOthers(name) || isServiceLink(name, value)) continue;
     const looksLikeOurs = prefixes.some((prefix) => name.startsWith(prefix));
     const meant = findClosest(name, known) ?? (looksLikeOurs ? findByWords(name, known) : undefined);
     if (meant === undefined && !looksLikeOurs) continue;
@@ -44,6 +47,10 @@ export function findUnknownSettings(
     found[isMistake ? 'mistakes' : 'warnings'].push(`${name}${where} is not a setting of Cadiz: ${hint}`);
   }
   return found;
+}
+
+function isOfOthers(name: string): boolean {
+  return ofClients.includes(name) || ofSources.test(name);
 }
 
 function isServiceLink(name: string, value: string): boolean {
