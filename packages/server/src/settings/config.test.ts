@@ -46,6 +46,16 @@ describe('settings', () => {
     expect(read('https://example.com/cadiz/')).toBe('https://example.com/cadiz');
   });
 
+  test('warn of a public URL under which the console does not work', () => {
+    const warnings = (CADIZ_PUBLIC_URL: string) => {
+      const told: string[] = [];
+      readConfig({ CADIZ_PUBLIC_URL }, { warn: (sentence) => told.push(sentence) });
+      return told;
+    };
+    expect(warnings('https://example.com/')).toEqual([]);
+    expect(warnings('https://example.com/cadiz')).toEqual([expect.stringMatching(/^CADIZ_PUBLIC_URL has a path/)]);
+  });
+
   test('follow from each other where nothing else is said', () => {
     expect(readConfig({ PORT: '5000' }).publicUrl).toBe('http://localhost:5000');
     expect(readConfig({ CADIZ_PUBLIC_URL: 'https://media.example.com/' }).publicUrl).toBe('https://media.example.com');
@@ -93,6 +103,10 @@ describe('settings', () => {
     ['PORT', '-1'],
     ['CADIZ_PUBLIC_URL', 'media.example.com'],
     ['CADIZ_PUBLIC_URL', 'ftp://media.example.com'],
+    ['CADIZ_PUBLIC_URL', 'https://media.example.com/?tenant=1'],
+    ['CADIZ_PUBLIC_URL', 'https://media.example.com/#'],
+    ['S3_ENDPOINT', 'https://s3.example.com?x'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'http://collector#x'],
     ['CADIZ_SIGN_UP', 'everybody'],
     ['CADIZ_SECRET', 'short'],
     ['DATABASE_URL', 'mysql://db'],

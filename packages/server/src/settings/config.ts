@@ -91,10 +91,16 @@ export function readConfig(
   const mistakes = [...read.mistakes, ...findContradictions(read.values)];
   if (mistakes.length > 0) throw new InvalidSettings(mistakes);
   const values = read.values as SettingValues;
+  const publicUrl = toPublicUrl(values);
+  if (new URL(publicUrl).pathname !== '/') {
+    warn(
+      'CADIZ_PUBLIC_URL has a path: the API works below it if a proxy removes it from every request, but the console does not.',
+    );
+  }
   return {
     ...toOwn(values),
     ...toSizeLimits(values),
-    publicUrl: toPublicUrl(values),
+    publicUrl,
     trustedProxies: values.TRUSTED_PROXIES ?? new BlockList(),
     oidc: toOidc(values),
     mail: toMail(values),

@@ -62,14 +62,15 @@ export const postgresUrl = () =>
     .pipe(urlOf('postgres:', 'postgresql:'));
 
 /**
- * The URL as browsers normalize it, without a trailing slash: `HTTPS://Example.com:443/` becomes `https://example.com`. It is
- * shown to people, so it must not contain a password.
+ * The URL as browsers normalize it, without a trailing slash: `HTTPS://Example.com:443/` becomes `https://example.com`. Paths are
+ * appended to it, and it is shown to people, so it must not contain a password.
  */
 export const httpUrl = () =>
   quotes(
     urlOf('http:', 'https:')
       .transform((url) => new URL(url))
       .refine(hasNoCredentials, { error: 'must be a URL without user name and password' })
+      .refine(({ href }) => !/[?#]/.test(href), { error: 'must be a URL without ? and #' })
       .transform(({ href }) => href.replace(/\/$/, '')),
   );
 

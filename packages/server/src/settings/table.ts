@@ -37,7 +37,7 @@ export const settings = defineSettings({
     default: '127.0.0.1',
   },
   CADIZ_PUBLIC_URL: {
-    sentence: 'The URL of the service as browsers see it.',
+    sentence: 'The URL of the service as browsers see it, without a path: the console does not work below one.',
     schema: httpUrl(),
     otherwise: '`http://localhost:<PORT>`',
   },
