@@ -113,6 +113,11 @@ describe('the settings', () => {
     expect(await start('LOG_LEVEL=warn')).toEqual([port]);
   });
 
+  it('in a file count if the variable of the environment is empty', async () => {
+    expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: '' })).toEqual([port, expect.stringMatching(/^LOG_LEVEL must be/)]);
+    expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: 'warn' })).toEqual([port]);
+  });
+
   it('in a file that cannot be read stop the start', async () => {
     const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
     await mkdir(join(cwd, '.env'));

@@ -11,12 +11,11 @@ import { type Config, InvalidSettings, readConfig } from './config.ts';
 export function readSettings(warn: (sentence: string) => void): Config {
   const path = resolve('.env');
   const text = readFile(path);
-  if (text !== undefined) {
-    warnOfReaders(path, warn);
-    process.loadEnvFile(path);
-  }
-  const fromFile = Object.keys(parseEnv(text ?? ''));
-  return readConfig(process.env, { fromFile, warn, isTerminal: process.stdout.isTTY === true });
+  if (text !== undefined) warnOfReaders(path, warn);
+  const fromFile = parseEnv(text ?? '');
+  // An empty variable counts as not set, also to whatever is in the file.
+  for (const [name, value] of Object.entries(fromFile)) process.env[name] ||= value;
+  return readConfig(process.env, { fromFile: Object.keys(fromFile), warn, isTerminal: process.stdout.isTTY === true });
 }
 
 /** Warns if users other than its owner can read a file that may contain secrets. */
