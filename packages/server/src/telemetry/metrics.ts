@@ -177,7 +177,11 @@ export function createMetrics(db: Database, folders: Readonly<Record<string, str
       images.inc({ what, outcome });
       imageSeconds.observe({ what }, seconds);
     },
-    watchImages: (maker) => addImageProcesses(registry, maker),
+    watchImages(maker) {
+      // Prometheus does not see the first increase of a counter that was not there before.
+      for (const what of ['look', 'variant'] as const) images.inc({ what, outcome: 'busy' }, 0);
+      addImageProcesses(registry, maker);
+    },
     watchState: (state) => addProbes(registry, state),
     countRequest: () => inFlight.inc(),
     observeStore({ operation, outcome, seconds }) {
@@ -289,7 +293,9 @@ function addStates(registry: Registry, db: Database, log: Logger): void {
       labelNames: label === undefined ? [] : [label],
       registers: [registry],
       async collect() {
+        // What cannot be read is left out: without labels, a reset alone would say 0.
         this.reset();
+        if (label === undefined) this.remove();
         try {
           const { rows } = await db.pool.query<{ value: number | null; label: string }>(sql);
           for (const { value, label: of } of rows) {
