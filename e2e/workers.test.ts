@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@cadiz/client';
 import { openStore } from '@cadiz/store';
+import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { listFiles, signUpOwner } from './client-account.ts';
 import {
@@ -37,6 +38,9 @@ describe.runIf(shared)('a service with three workers', () => {
     // The token that one of them has printed is good at every other.
     expect(service.welcome).toMatch(/setup#[\w-]{22}\n/);
 
+    // docs/operations.md counts them.
+    await expect.poll(() => countSessions(settings, 'cadiz listen')).toBe(3 * 3);
+
     const { apiKey } = await (await signUpOwner(service.url)).createProject('P');
     const cadiz = createClient({ baseUrl: service.url, apiKey });
     let isOver = false;
@@ -50,6 +54,7 @@ describe.runIf(shared)('a service with three workers', () => {
       }
     });
     await expect.poll(() => recorded).toBeGreaterThan(10);
+    expect(await countSessions(settings, 'cadiz')).toBeLessThanOrEqual(3 * (10 + 3));
     const [killed = 0] = before;
     process.kill(killed, 'SIGKILL');
     await expect.poll(() => workersOf(service).filter((pid) => !before.includes(pid))).toHaveLength(1);
@@ -135,6 +140,17 @@ async function openSettings(): Promise<Settings> {
     S3_ACCESS_KEY_ID: credentials.accessKeyId,
     S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
   };
+}
+
+async function countSessions({ DATABASE_URL }: Settings, name: string): Promise<number> {
+  const client = new pg.Client({ connectionString: DATABASE_URL });
+  await client.connect();
+  const { rowCount } = await client.query(
+    'select from pg_stat_activity where datname = current_database() and application_name = $1',
+    [name],
+  );
+  await client.end();
+  return rowCount ?? 0;
 }
 
 /** The status of an answer on a connection of its own, or the code of the error. */

@@ -162,7 +162,7 @@ export const settings = defineSettings({
     part: 'database',
   },
   DATABASE_POOL_SIZE: {
-    sentence: 'The maximum number of connections to PostgreSQL for each process.',
+    sentence: 'The size of the pool of connections to PostgreSQL of each process, which has up to seven more.',
     schema: wholeNumber(1, 1000),
     default: '10',
     part: 'database',
