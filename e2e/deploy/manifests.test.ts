@@ -32,6 +32,9 @@ test('deploy/compose.yaml uses settings, ports and paths of the service, and let
   const { services, volumes } = read(join(deploy, 'compose.yaml'));
   const { cadiz, postgres } = services;
   expectSettings(Object.keys(cadiz.environment));
+  const decided = ['PORT', 'HOST', 'CADIZ_DATA_DIR', 'STORE_PORT', 'DATABASE_DIRECT_URL', 'DATABASE_POOLER_PREPARES'];
+  const others = Object.keys(settings).filter((name) => !decided.includes(name));
+  expect(others.filter((name) => !(name in cadiz.environment))).toEqual([]);
   expect(cadiz.ports).toEqual([defaultOf('PORT'), defaultOf('STORE_PORT')].map((port) => `127.0.0.1:${port}:${port}`));
   expectPath(cadiz.healthcheck.test.at(-1), `http://127.0.0.1:${defaultOf('PORT')}`);
   expect(Number.parseInt(cadiz.stop_grace_period, 10)).toBeGreaterThan(drainSeconds);
