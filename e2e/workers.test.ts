@@ -75,6 +75,20 @@ describe.runIf(shared)('a service with three workers', () => {
     expect(said).toEqual([expect.stringContaining('A worker has ended; another one follows')]);
   });
 
+  test('closes a connection that a worker has not taken when it is killed', async () => {
+    const settings = await openSettings();
+    const service = await startService(settings);
+    const [stuck = 0] = workersOf(service);
+    process.kill(stuck, 'SIGSTOP');
+    const ended: unknown[] = [];
+    const asked = Array.from({ length: 6 }, () => ask(Number(settings.PORT)).then((outcome) => ended.push(outcome)));
+    await expect.poll(() => ended).toEqual(Array(5).fill(200));
+    process.kill(stuck, 'SIGKILL');
+    await Promise.all(asked);
+    expect(ended.at(-1)).toBe('ECONNRESET');
+    expect((await stopService(service)).code).toBe(0);
+  });
+
   test('answers every request while further workers start', async () => {
     const settings = await openSettings();
     let isOver = false;

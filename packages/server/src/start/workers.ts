@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import cluster, { type Worker } from 'node:cluster';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -81,7 +82,27 @@ export async function startWorkers(config: Config, log: Logger, program: string)
 
 /** @param place from 0; the worker that replaces another has its place, and so its port for metrics */
 function startWorker({ metricsPort }: Config, place: number): Worker {
-  return cluster.fork(metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort + place) });
+  const worker = cluster.fork(metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort + place) });
+  closeUntaken(worker.process);
+  return worker;
+}
+
+/**
+ * Node hands a worker one connection of each port at a time, and forgets it if the worker ends before it has taken it: the client
+ * would wait without end.
+ */
+function closeUntaken(worker: ChildProcess): void {
+  const handed = new Map<string, { close(): void }>();
+  const { send } = worker;
+  worker.send = (...args: unknown[]): boolean => {
+    const [{ act, key }, connection] = args as [{ act?: string; key: string }, { close(): void }];
+    if (act === 'newconn') handed.set(key, connection);
+    return Reflect.apply(send, worker, args);
+  };
+  worker.once('exit', () => {
+    // What was taken is closed already, here, and closing it again does nothing.
+    for (const connection of handed.values()) connection.close();
+  });
 }
 
 async function untilReady(worker: Worker): Promise<Ready> {
