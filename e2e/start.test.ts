@@ -114,7 +114,10 @@ describe('the settings', () => {
   });
 
   it('in a file count if the variable of the environment is empty', async () => {
-    expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: '' })).toEqual([port, expect.stringMatching(/^LOG_LEVEL must be/)]);
+    expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: '' })).toEqual([
+      port,
+      expect.stringMatching(/^LOG_LEVEL must be/),
+    ]);
     expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: 'warn' })).toEqual([port]);
   });
 

@@ -86,7 +86,9 @@ async function deleteInSteps(
   const key = sql.ref<string>(by);
   for (let rest = sql`${sql.ref(of)} = ${id}`; ; ) {
     const next = await sql<{ key: string }>`
-      select ${key} as key from ${sql.table(table)} where ${rest} order by ${key} offset ${atOnce} limit 1`.execute(trx);
+      select ${key} as key from ${sql.table(table)} where ${rest} order by ${key} offset ${atOnce} limit 1`.execute(
+      trx,
+    );
     const from = next.rows[0]?.key;
     const step = from === undefined ? rest : sql`${rest} and ${key} < ${from}`;
     await sql`delete from ${sql.table(table)} where ${step}`.execute(trx);
