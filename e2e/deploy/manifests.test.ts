@@ -86,6 +86,15 @@ test('deploy/kustomize/base uses settings, ports and paths of the service, and l
   expect(byKind.get(kind).metadata.name).toBe(name);
 });
 
+test('docs/deploy.md runs the command where the image has it', () => {
+  const [, entry = ''] = /^ENTRYPOINT (.+)$/m.exec(readFileSync(join(deploy, 'container/Containerfile'), 'utf8')) ?? [];
+  const documented = readFileSync(join(deploy, '../docs/deploy.md'), 'utf8').matchAll(
+    / exec (?:-it )?cadiz (\S+) (\S+)/g,
+  );
+  const commands = [...documented].map(([, program, path]) => [`/opt/cadiz/bin/${program}`, path]);
+  expect(commands).toEqual([JSON.parse(entry), JSON.parse(entry)]);
+});
+
 const canRender = hasPrograms('deploy/kustomize as kubectl renders it', { kubectl: 'version' });
 test.runIf(canRender)('deploy/kustomize/base is rendered by kubectl', async () => {
   const { stdout } = await promisify(execFile)('kubectl', ['kustomize', base]);
