@@ -325,7 +325,7 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     const { url, drop } = await createServerDatabase();
     const settings = { kind: 'postgres' as const, url, [name]: url };
     const db = await openDatabase(settings);
-    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
     const { rows } = await withDirectPool(settings, db, async (pool) => {
       const client = await pool.connect();
