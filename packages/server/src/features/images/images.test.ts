@@ -607,6 +607,23 @@ describe('a project', () => {
     expect(ready.map(({ spec }) => spec)).toEqual(['w64 h inside center q80 webp']);
   });
 
+  test('has its presets made later if too many images are waiting, which is no failed attempt', async () => {
+    const own = await openLibrary(service);
+    const stopped = createImageMaker();
+    await stopped.close();
+    const { other, id } = await prepareAgain(own, { thumb: { w: 64 } }, await paint(), stopped);
+    const unknown = await record(await paint(), {}, own);
+    const ran = await drainWork(other, ['image']);
+    expect(ran.map(({ outcome }) => outcome)).toEqual(['again', 'again']);
+    const { rows } = await service.deps.db.pool.query(
+      'select attempts, due_at > now() as later from work where subject = any($1)',
+      [[id, unknown.id]],
+    );
+    expect(rows).toEqual(Array(2).fill({ attempts: 0, later: true }));
+    service.advance(120_000);
+    expect(await requireDrained(service, ['image'])).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
+  });
+
   test('gives up a preset that takes too long again and again, and no other work waits for it', async () => {
     const own = await openLibrary(service);
     const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
