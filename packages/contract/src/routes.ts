@@ -132,6 +132,7 @@ import {
   ChangeFolderRequest,
   CopyFileRequest,
   CreateFolderRequest,
+  countEnsured,
   DailyUsage,
   DailyUsageQuery,
   DeleteFolderQuery,
@@ -252,6 +253,8 @@ export interface Route {
    * counts by itself against the rate limit. Entries that are objects are checked by themselves, too, except with `atomic`.
    */
   batchOf?: string;
+  /** How many requests it counts as against the rate limit, if not as one. */
+  countOf?: (input: never) => number;
   /** Request headers that matter on this route, with a sentence each. */
   headers?: Record<string, string>;
   /** The body of the 200 answer; nothing where the route redirects. */
@@ -1478,12 +1481,13 @@ export const routes = {
     path: '/api/storage/folders/ensure',
     summary: 'The folders at up to 100 paths, created where they are missing; safe to repeat',
     description:
-      'Names are compared regardless of case, as everywhere. Of two simultaneous requests for the same path, one creates the folder, and both return it. A ticket can create at most as many folders as files.',
+      'Names are compared regardless of case, as everywhere. Of two simultaneous requests for the same path, one creates the folder, and both return it. Each folder on the paths counts as one request against the rate limit. A ticket can create at most as many folders as files.',
     tag: 'Folders',
     access: 'uploader',
     scope: 'files:write',
     body: EnsureFoldersRequest,
     maxBodyBytes: maxBatchBytes,
+    countOf: countEnsured,
     answer: EnsuredFolders,
     errors: ['project_not_found', 'folder_not_found', 'folder_too_deep', 'ticket_exhausted'],
   },

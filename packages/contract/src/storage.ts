@@ -100,6 +100,28 @@ export const EnsureFoldersRequest = z.object({
 });
 export const EnsuredFolders = z.object({ folders: z.array(Folder) });
 
+/** The maximum depth of nested folders. */
+export const maxFolderLevels = 32;
+
+interface Tree extends Map<string, Tree> {}
+
+/** How many folders a request to ensure paths may create: one that several paths share counts once. */
+export function countEnsured({ paths }: Pick<z.output<typeof EnsureFoldersRequest>, 'paths'>): number {
+  const root: Tree = new Map();
+  let folders = 0;
+  for (const names of paths) {
+    let parent = root;
+    // A deeper path is refused.
+    for (const name of names.slice(0, maxFolderLevels)) {
+      const folder: Tree = parent.get(name) ?? new Map();
+      if (!parent.has(name)) folders += 1;
+      parent.set(name, folder);
+      parent = folder;
+    }
+  }
+  return folders;
+}
+
 export const ChangeFolderRequest = z
   .object({ name: folderName.optional(), parentId: folderId.optional() })
   .refine(({ name, parentId }) => name !== undefined || parentId !== undefined, {

@@ -28,6 +28,7 @@ import type { Health } from './telemetry/health.ts';
 import type { Answered, AttemptOutcome, Mismatch } from './telemetry/observed.ts';
 import type { Trace } from './telemetry/trace.ts';
 import type { Tracing } from './telemetry/tracing.ts';
+import type { WebhookMailLimits } from './webhooks/mail-limits.ts';
 import type { HostLookup } from './webhooks/target.ts';
 import type { Handover } from './work/work.ts';
 
@@ -94,6 +95,8 @@ export interface Deps {
   work: Handover;
   /** Undefined if no mail server is set. */
   mail: Mailer | undefined;
+  /** How often owners are told of trouble with webhooks. */
+  webhookMails: WebhookMailLimits;
   log: Logger;
   /** The lines about requests. */
   accessLog: AccessLog;

@@ -45,6 +45,7 @@ import type { TracingSettings } from './telemetry/tracing.ts';
 import { version } from './telemetry/version.ts';
 import { noteArrived } from './tickets/note-arrived.ts';
 import { createHostLookup } from './webhooks/host-lookup.ts';
+import { createWebhookMailLimits } from './webhooks/mail-limits.ts';
 import { type RunningWork, startWork } from './work/run-work.ts';
 
 const flushKeysMilliseconds = 30_000;
@@ -155,6 +156,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       images,
       feed,
       lookupHost: createHostLookup({ isInside: config.webhookAllowNetworks !== undefined }),
+      webhookMails: createWebhookMailLimits(db),
       work: { offer: (kind) => work.offer(kind), take: (task) => work.take(task) },
       log,
       accessLog: createAccessLog(config, log),

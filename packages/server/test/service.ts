@@ -35,6 +35,7 @@ import { createAccessLog } from '../src/telemetry/access-log.ts';
 import { createHealth } from '../src/telemetry/health.ts';
 import { logOptions } from '../src/telemetry/log.ts';
 import { type Tracing, untraced } from '../src/telemetry/tracing.ts';
+import { createWebhookMailLimits } from '../src/webhooks/mail-limits.ts';
 import type { HostLookup } from '../src/webhooks/target.ts';
 import { openTestDatabase } from './database.ts';
 import { createSecrecy } from './secrecy.ts';
@@ -191,6 +192,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     thumbnailUrls: createThumbnailUrls(),
     images: options.images,
     feed,
+    webhookMails: createWebhookMailLimits(db),
     lookupHost: options.lookupHost ?? (async (host) => (/(^|\.)example\.com$/.test(host) ? ['93.184.215.14'] : [])),
     work: {
       offer: () => options.checkContent && randomUUID(),

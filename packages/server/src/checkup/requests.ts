@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net from 'node:net';
 import tls from 'node:tls';
+import { refuseUpgrade } from '../store/refuse-upgrade.ts';
 
 export interface Sent {
   method: string;
@@ -40,11 +41,7 @@ export function send({ method, url, headers, body = '', chunked = false }: Sent,
       timeout: silenceMilliseconds,
       signal,
     });
-    // Node emits no 'response' for a 101 that switches protocols, and no 'error'.
-    request.on('upgrade', (_, socket) => {
-      socket.destroy();
-      reject(new Error('it answered 101'));
-    });
+    refuseUpgrade(request, reject);
     request.on('response', (response) => {
       let text = '';
       response.setEncoding('utf8');

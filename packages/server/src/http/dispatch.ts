@@ -61,15 +61,18 @@ export function toHandler(operation: JsonOperationId): Handler {
 export function toBatchHandler(operation: BatchOperationId): Handler {
   const route: Route = routes[operation];
   const run = batchOperations[operation] as (deps: Deps, caller: object, input: unknown) => Promise<Outcomes>;
+  const list = route.batchOf ?? '';
   return createHandler(route, async (deps, exchange, caller, input) => {
-    const list = route.batchOf ?? '';
-    const entries = (input as Record<string, readonly unknown[]>)[list] ?? [];
-    await limitBatch(deps, exchange, caller, entries.length);
+    const entries = toEntries(input, list);
     const valid = entries.filter((entry) => !(entry instanceof Problem));
     if (valid.length === entries.length) return toDocuments(deps, exchange, await run(deps, caller, input));
     const answer = await run(deps, caller, { ...(input as object), [list]: valid });
     return toDocuments(deps, exchange, withInvalid(answer, entries));
   });
+}
+
+function toEntries(input: unknown, list: string): readonly unknown[] {
+  return (input as Record<string, readonly unknown[]>)[list] ?? [];
 }
 
 /** Puts the invalid entries of a batch among the outcomes of the others, in the order of the request. */
@@ -115,6 +118,7 @@ function createHandler(
 ): Handler {
   const readInput = createInputReader(route);
   const find = findCaller[route.access];
+  const count = toCount(route);
   return async (deps, exchange) => {
     // Every request passes here: a caller that is cached is not awaited, and an awaited result is returned sooner than
     // a promise of it.
@@ -123,8 +127,15 @@ function createHandler(
     const input = await readInput(exchange);
     if (caller.kind === 'apiKey') requireScopeOf(route, caller, input);
     if (route.access === 'serviceOwner' && caller.kind === 'session') await requireServiceOwner(deps, caller);
+    if (count) await limitBatch(deps, exchange, caller, count(input));
     return await run(deps, exchange, caller, input);
   };
+}
+
+/** How many requests an input counts as; undefined if always as one. */
+function toCount({ batchOf: list, countOf }: Route): ((input: unknown) => number) | undefined {
+  if (list !== undefined) return (input) => toEntries(input, list).length;
+  return countOf && ((input) => countOf(input as never));
 }
 
 function redirect(location: string, setCookies: readonly string[]): Response {

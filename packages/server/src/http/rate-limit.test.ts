@@ -83,6 +83,24 @@ describe('limits of a key and of a session', () => {
     expect(await statusesOf(2, () => presign(service, caller))).toEqual([200, 'rate_limited']);
   });
 
+  test('ensuring folders counts once for each folder that it may create, and creates none if they do not fit', async () => {
+    const service = await startLimited();
+    const project = await base.createProject(ada);
+    const caller = { key: (await base.createKey(ada, project)).key };
+    const ensure = (...paths: string[]) =>
+      service.call('POST', '/api/storage/folders/ensure', {
+        ...caller,
+        body: { projectId: project, parentId: null, paths },
+      });
+    const left = async (answer: Promise<Answer>) => (await answer).headers.get('ratelimit')?.slice(0, 13);
+    expect(await left(ensure('a/b/c', 'a/b/d', 'a'))).toBe('"changes";r=3');
+    const refused = await ensure('e/f/g/h');
+    expect([refused.status, refused.body.code]).toEqual([429, 'rate_limited']);
+    const listed = await base.call('GET', `/api/storage/list?projectId=${project}`, { as: ada });
+    expect(listed.body.folders).toHaveLength(4);
+    expect(await left(ensure('a/b'))).toBe('"changes";r=0');
+  });
+
   test.each([
     ['uploads', 5, presign, 200],
     ['reads', 6, list, 200],

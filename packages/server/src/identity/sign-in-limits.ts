@@ -1,14 +1,9 @@
 import { createHash } from 'node:crypto';
-import {
-  type RateLimiterAbstract,
-  RateLimiterMemory,
-  RateLimiterPostgres,
-  RateLimiterRes,
-} from 'rate-limiter-flexible';
 import type { Database } from '../db/open.ts';
 import { Problem } from '../problem.ts';
 import { toAddressBlock } from '../rate-limits/address-block.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
+import { count, createSharedLimiter } from '../rate-limits/shared-limiter.ts';
 
 /**
  * Where an attempt at an account comes from: anywhere, a session of the account, or one of its known devices
@@ -69,11 +64,11 @@ const longestClosureSeconds = 4 * 3600;
  */
 export function createSignInLimits(db: Database): SignInLimits {
   const byAddress = createAddressLimiter(db, 'address', perAddress);
-  const byAccount = createLimiter(db, 'account', perAccount);
+  const byAccount = createSharedLimiter(db, 'account', perAccount);
   const byQuestion = createAddressLimiter(db, 'question', questions);
-  const byReset = createLimiter(db, 'message', messages);
-  const byVerification = createLimiter(db, 'verification', messages);
-  const closed = createLimiter(db, 'closed', closures);
+  const byReset = createSharedLimiter(db, 'message', messages);
+  const byVerification = createSharedLimiter(db, 'verification', messages);
+  const closed = createSharedLimiter(db, 'closed', closures);
 
   async function close(key: string): Promise<number> {
     const { consumedPoints } = await closed.consume(key);
@@ -125,35 +120,6 @@ export function createSignInLimits(db: Database): SignInLimits {
       for (const from of [anywhere, fromSession]) await start(toKey(email, from));
     },
   };
-}
-
-function createLimiter(
-  db: Database,
-  keyPrefix: string,
-  limit: { points: number; duration: number },
-): RateLimiterAbstract {
-  if (db.kind === 'embedded') return new RateLimiterMemory({ keyPrefix, ...limit });
-  return new RateLimiterPostgres({
-    keyPrefix,
-    ...limit,
-    storeClient: db.pool,
-    storeType: 'pool',
-    tableName: 'sign_in_limits',
-    tableCreated: true,
-    // One of them cleans up the table for all.
-    clearExpiredByTimeout: keyPrefix === 'account',
-  });
-}
-
-/** What the limiter rejects with if the limit is exceeded; undefined otherwise. */
-async function count(limiter: Pick<RateLimiterAbstract, 'consume'>, key: string): Promise<RateLimiterRes | undefined> {
-  try {
-    await limiter.consume(key);
-    return undefined;
-  } catch (refused) {
-    if (refused instanceof RateLimiterRes) return refused;
-    throw refused;
-  }
 }
 
 /**

@@ -7,6 +7,7 @@ import type { Attributes } from '@opentelemetry/api';
 import { Problem } from '../problem.ts';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
+import { refuseUpgrade } from './refuse-upgrade.ts';
 import { toS3Operation } from './s3-operation.ts';
 import type { S3Settings } from './s3-settings.ts';
 
@@ -136,11 +137,7 @@ export function createS3Connection(
         else sent.destroy(silence());
       });
       sent.on('error', fail);
-      // Node emits no 'response' for a 101 that switches protocols, and no 'error'.
-      sent.on('upgrade', (_, socket) => {
-        socket.destroy();
-        fail(new Error('it answered 101'));
-      });
+      refuseUpgrade(sent, fail);
       if (!stream) return void sent.end(body);
       const bytes = stream.open();
       bytes.on('error', (error) => sent.destroy(error));

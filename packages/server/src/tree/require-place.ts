@@ -1,12 +1,10 @@
+import { maxFolderLevels } from '@cadiz/contract';
 import { type Kysely, type SqlBool, sql, type Transaction } from 'kysely';
 import type { OpenProject } from '../access/open-project.ts';
 import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
 import { whereUnmarkedByParent } from './in-sight.ts';
 import { joinChildren } from './select-tree.ts';
-
-/** The maximum depth of nested folders. */
-export const maxFolderLevels = 32;
 
 /** A folder that is about to be put somewhere, under a name. */
 export interface Placed {

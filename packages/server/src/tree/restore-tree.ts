@@ -1,4 +1,4 @@
-import type { Restored } from '@cadiz/contract';
+import { maxFolderLevels, type Restored } from '@cadiz/contract';
 import { type Selectable, type SqlBool, sql, type Transaction } from 'kysely';
 import type { z } from 'zod';
 import type { OpenProject } from '../access/open-project.ts';
@@ -6,7 +6,7 @@ import type { Schema } from '../db/schema.ts';
 import { Problem } from '../problem.ts';
 import { reclaimExternalIds } from './external-ids.ts';
 import { toNameKey } from './name-key.ts';
-import { findTakenNames, maxFolderLevels, readPath } from './require-place.ts';
+import { findTakenNames, readPath } from './require-place.ts';
 import { untrashed } from './retention.ts';
 import { readTrashedHeights } from './trashed-height.ts';
 

@@ -39,7 +39,8 @@ export interface IndexDb {
   /** False if there is no such bucket. */
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
   /** Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. */
-  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'absent' | 'not-empty'; removed: LetGo[] }>;
+  /** `begun`: some of its uploads are gone, so that others get their turn; call it again. */
+  deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'begun' | 'absent' | 'not-empty'; removed: LetGo[] }>;
   /** The name of an object in the index and in packs: bucket, NUL, key. */
   nameOf(bucket: string, key: string): Buffer;
   /** @throws Damaged if its record is broken */
@@ -231,8 +232,10 @@ function toIndexDb(tables: IndexTables): IndexDb {
         if (!buckets.has(bucket)) return { outcome: 'absent', removed: [] };
         const range = { start: indexKey(bucket, Buffer.alloc(0)), end: Buffer.from(`${bucket}\x01`), limit: 1 };
         for (const _ of objects.keys(range)) return { outcome: 'not-empty', removed: [] };
+        const { isAll, removed } = uploadIndex.removeOfBucket(bucket);
+        if (!isAll) return { outcome: 'begun', removed };
         buckets.remove(bucket);
-        return { outcome: 'deleted', removed: uploadIndex.removeOfBucket(bucket) };
+        return { outcome: 'deleted', removed };
       }),
     nameOf: (bucket, key) => indexKey(bucket, Buffer.from(key)),
     findObject: (bucket, key) => {

@@ -76,6 +76,21 @@ test('so does the deletion of a bucket with uploads under way', async () => {
   expect([outcome, countReleased(removed)]).toEqual(['deleted', [180, [{ partsOf: 'c' }]]]);
 });
 
+test('a bucket with many uploads under way is deleted in turns, and stays if an object arrives meanwhile', async () => {
+  const index = await openIndex(folderOfTest());
+  const begin = (key: string) =>
+    index.uploads.create({ bucket, key, uploadId: key }, { initiatedAt: 1, headers: {}, metadata: {} });
+  await Promise.all(Array.from({ length: 1200 }, (_, at) => begin(`${at}`)));
+  const left = () => [...index.uploads.listFrom(bucket, Buffer.alloc(0))].length;
+  const outcome = async () => (await index.deleteBucket(bucket)).outcome;
+  expect([await outcome(), left()]).toEqual(['begun', 700]);
+  await index.putObject(bucket, 'a', { size: 1, etag: 'e', lastModified: 1, headers: {}, metadata: {}, blob: '1-a' });
+  expect([await outcome(), left()]).toEqual(['not-empty', 700]);
+  await index.deleteObjects(bucket, [{ key: 'a' }]);
+  expect([await outcome(), await outcome(), await outcome()]).toEqual(['begun', 'deleted', 'absent']);
+  expect(left()).toBe(0);
+});
+
 test('what is left of uploads that are removed at once is released one after the other', async () => {
   const folder = folderOfTest();
   const index = await openIndex(folder);

@@ -78,8 +78,8 @@ export interface UploadIndex {
   letGoParts(uploadId: string): Promise<string[]>;
   /** Within a transaction: releases the parts of an object. */
   removeParts(uploadId: string): LetGo[];
-  /** Within a transaction: aborts all uploads of a bucket that is being deleted. */
-  removeOfBucket(bucket: string): LetGo[];
+  /** Within a transaction: aborts some uploads of a bucket that is being deleted; `isAll` if none are left. */
+  removeOfBucket(bucket: string): { isAll: boolean; removed: LetGo[] };
 }
 
 /** What the index shares with its uploads. All of it is called within a transaction. */
@@ -94,6 +94,8 @@ export interface UploadIndexParts {
 
 /** How many parts a transaction releases: 10,000 would block the thread for a tenth of a second. */
 const partsOfATurn = 200;
+/** How many uploads a transaction aborts: 100,000 would block the thread for two seconds. */
+const uploadsOfATurn = 500;
 // Longer than any key of the index, and short enough for lmdb, which accepts no longer keys, not even to search for.
 const maxStartBytes = 1500;
 
@@ -223,11 +225,12 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
       }),
     removeParts,
     removeOfBucket: (bucket) => {
-      const gone = [...uploads.keys(rangeOf(bucket, Buffer.alloc(0)))];
-      return gone.flatMap((key) => {
+      const gone = [...uploads.keys({ ...rangeOf(bucket, Buffer.alloc(0)), limit: uploadsOfATurn })];
+      const removed = gone.flatMap((key) => {
         uploads.remove(key);
         return removeParts(uploadIdOf(key));
       });
+      return { isAll: gone.length < uploadsOfATurn, removed };
     },
   };
 }

@@ -466,6 +466,27 @@ describe('the stream', () => {
     await stream.close();
   });
 
+  test('of a client that leaves before it begins is not kept', async () => {
+    const { feed } = service.deps;
+    let listening = 0;
+    service.deps.feed = {
+      ...feed,
+      async subscribe(...given) {
+        const unsubscribe = await feed.subscribe(...given);
+        listening += 1;
+        return () => {
+          listening -= 1;
+          unsubscribe();
+        };
+      },
+    };
+    const stream = await open();
+    expect(listening).toBe(1);
+    await stream.close();
+    expect(listening).toBe(0);
+    service.deps.feed = feed;
+  });
+
   test('is cut off when its client reads nothing, and goes on with the id that it has', async () => {
     const stream = await open();
     await stream.until('retry');

@@ -29,6 +29,7 @@ export interface LiveEvents {
   next(milliseconds: number): Promise<Heard>;
   /** The client has left, the service stops, or the client has fallen behind: it can go on with the cursor that it has. */
   isOver(): boolean;
+  /** Ends the listening, if the client has not left yet. */
   close(): void;
 }
 
@@ -48,8 +49,6 @@ export async function listenTo(
   let hasOverflowed = false;
   let wake: () => void = () => undefined;
   const over = AbortSignal.any([gone, feed.ending]);
-  const onOver = () => wake();
-  over.addEventListener('abort', onOver);
 
   const subscriber = (events: readonly EventRow[]) => {
     upTo = events.at(-1)?.seq ?? upTo;
@@ -69,6 +68,18 @@ export async function listenTo(
     throw error;
   });
   const isOver = () => over.aborted || hasOverflowed;
+  let isClosed = false;
+  function close() {
+    if (isClosed) return;
+    isClosed = true;
+    over.removeEventListener('abort', close);
+    unsubscribe();
+    release();
+    wake();
+  }
+  // A client that leaves at once gets a stream that is never begun, and so never closed.
+  if (over.aborted) close();
+  else over.addEventListener('abort', close);
   return {
     isOver,
     async next(milliseconds) {
@@ -85,11 +96,7 @@ export async function listenTo(
       bytes = 0;
       return { events, upTo };
     },
-    close() {
-      over.removeEventListener('abort', onOver);
-      unsubscribe();
-      release();
-    },
+    close,
   };
 }
 

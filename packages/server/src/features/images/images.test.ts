@@ -607,6 +607,23 @@ describe('a project', () => {
     expect(ready.map(({ spec }) => spec)).toEqual(['w64 h inside center q80 webp']);
   });
 
+  test('has its presets made later if too many images are waiting, which is no failed attempt', async () => {
+    const own = await openLibrary(service);
+    const stopped = createImageMaker();
+    await stopped.close();
+    const { other, id } = await prepareAgain(own, { thumb: { w: 64 } }, await paint(), stopped);
+    const unknown = await record(await paint(), {}, own);
+    const ran = await drainWork(other, ['image']);
+    expect(ran.map(({ outcome }) => outcome)).toEqual(['again', 'again']);
+    const { rows } = await service.deps.db.pool.query(
+      'select attempts, due_at > now() as later from work where subject = any($1)',
+      [[id, unknown.id]],
+    );
+    expect(rows).toEqual(Array(2).fill({ attempts: 0, later: true }));
+    service.advance(120_000);
+    expect(await requireDrained(service, ['image'])).toMatchObject([{ outcome: 'done' }, { outcome: 'done' }]);
+  });
+
   test('gives up a preset that takes too long again and again, and no other work waits for it', async () => {
     const own = await openLibrary(service);
     const hasty = createImageMaker({ processes: 1, timeoutMs: 1 });
@@ -688,6 +705,13 @@ describe('a link', () => {
       const served = await follow(await openLink(await link(disguised.id, {}, own)));
       expect([mimeType, served.metadata.exif]).toEqual([mimeType, undefined]);
     }
+    // Whose first bytes an earlier version has left to be examined.
+    const unexamined = await record(await paint(), { mimeType: 'text/plain' }, own);
+    await service.deps.db.pool.query(
+      `update files set content_check = 'pending', detected_mime_type = null where id = $1`,
+      [unexamined.id],
+    );
+    expect((await follow(await openLink(await link(unexamined.id, {}, own)))).metadata.exif).toBeUndefined();
     const plain = await record(
       await sharp({ create: { width: 9, height: 9, channels: 3, background: 'red' } })
         .png()

@@ -11,8 +11,10 @@ export interface LinkedFile {
   storeKey: string;
   fileName: string;
   mimeType: string;
-  /** What its first bytes are; null if that is not known. */
+  /** What its first bytes are; null if they do not show it, or have not been examined. */
   detectedMimeType: string | null;
+  /** Whether an earlier version has left its first bytes to be examined. */
+  isUnexamined: boolean;
   fileSize: number;
   etag: string;
   disposition: 'inline' | 'attachment';
@@ -27,7 +29,7 @@ export interface LinkedFile {
 
 const sql = `
   select links.id as "linkId", links.project_id as "projectId", store_key as "storeKey", file_name as "fileName",
-         mime_type as "mimeType", detected_mime_type as "detectedMimeType", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
+         mime_type as "mimeType", detected_mime_type as "detectedMimeType", content_check = 'pending' as "isUnexamined", file_size as "fileSize", etag, disposition, expires_at as "expiresAt", file_id as "fileId", links.image as options,
          ${toKnownSql('files')} as image, strip_location as "stripLocation"
   from links join files on files.project_id = links.project_id and files.id = links.file_id
     join projects on projects.id = links.project_id

@@ -1,4 +1,5 @@
 import type { Input } from '@cadiz/contract';
+import { inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { lookTogether } from '../../images/look.ts';
 import { type OpenedImage, openVariant } from '../../images/open-variant.ts';
@@ -53,13 +54,19 @@ function toImage({ fileId, projectId, storeKey, fileName, fileSize, mimeType, im
 /** Drawn, not taken with a camera: they have no EXIF. */
 const drawn = /^image\/(?:svg\+xml|gif|bmp|x-icon|vnd\.microsoft\.icon|icns|ktx|vnd\.dwg)\s*(?:;|$)/i;
 
+/** What the first bytes of a file are, if they show it. @throws Problem store_unavailable */
+async function detect({ objects }: Pick<Deps, 'objects'>, file: LinkedFile): Promise<string | null> {
+  if (!file.isUnexamined) return file.detectedMimeType;
+  return (await inspectObject(objects, file))?.detected ?? null;
+}
+
 /**
  * A copy without EXIF if the file is a picture, by its type or by its bytes, that says where it was taken, or may say it;
  * otherwise the file itself.
  * @throws Problem image_refused if it cannot be read: it is not served as it is, since it may say where it was taken
  */
 async function withoutLocation(deps: ImageDeps, file: LinkedFile): Promise<LinkedFile> {
-  const detected = file.detectedMimeType ?? file.mimeType;
+  const detected = (await detect(deps, file)) ?? file.mimeType;
   const mimeType = isImageType(file.mimeType) ? file.mimeType : detected;
   if (!isImageType(mimeType)) return file;
   const isKnown = file.image?.state === 'ready';

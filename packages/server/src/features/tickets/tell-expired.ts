@@ -1,31 +1,37 @@
+import type { EventData } from '@cadiz/contract';
+import { sql } from 'kysely';
 import type { Deps } from '../../deps.ts';
-import { newEventId } from '../../events/record-event.ts';
+import { emit, theService } from '../../events/record-event.ts';
 import { ticketFactsJson } from '../../tickets/ticket-facts.ts';
 
 const atOnce = 500;
 
+interface Expired {
+  projectId: string;
+  isRevoked: boolean;
+  facts: EventData['ticket.expired'];
+}
+
 /** Writes an event for each ticket whose time is over; none for those that were revoked before. */
 export async function tellExpired({ db, now }: Pick<Deps, 'db' | 'now'>, signal: AbortSignal): Promise<void> {
-  for (;;) {
+  let told = atOnce;
+  while (told === atOnce) {
     signal.throwIfAborted();
     const at = now();
-    const { rows } = await db.pool.query<{ told: number }>({
-      text: `
+    told = await db.transaction(async (trx) => {
+      const { rows } = await sql<Expired>`
         with due as materialized (
-          select project_id, id from tickets where not expiry_told and expires_at <= $1
+          select project_id, id from tickets where not expiry_told and expires_at <= ${new Date(at)}
           order by expires_at limit ${atOnce} for update skip locked
-        ), over as (
-          update tickets set expiry_told = true from due
-          where tickets.project_id = due.project_id and tickets.id = due.id
-          returning tickets.*
-        ), told as (
-          insert into new_events (project_id, id, type, at, data)
-          select project_id, ($2::uuid[])[row_number() over ()], 'ticket.expired', $1, ${ticketFactsJson}
-          from over where revoked_at is null
         )
-        select count(*) as told from over`,
-      values: [new Date(at), Array.from({ length: atOnce }, () => newEventId(at))],
+        update tickets set expiry_told = true where (project_id, id) in (select project_id, id from due)
+        returning project_id as "projectId", revoked_at is not null as "isRevoked", ${sql.raw(ticketFactsJson)} as facts`.execute(
+        trx,
+      );
+      const expired = rows.filter(({ isRevoked }) => !isRevoked);
+      const event = { type: 'ticket.expired', by: theService } as const;
+      await emit(trx, at, ...expired.map(({ projectId, facts: data }) => ({ ...event, projectId, data })));
+      return rows.length;
     });
-    if ((rows[0]?.told ?? 0) < atOnce) return;
   }
 }

@@ -1,4 +1,4 @@
-import type { TrashPage, TrashQuery } from '@cadiz/contract';
+import { maxFolderLevels, type TrashPage, type TrashQuery } from '@cadiz/contract';
 import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Caller } from '../../access/caller.ts';
@@ -9,7 +9,7 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.ts';
 import { whereUnmarkedByParent } from '../../tree/in-sight.ts';
-import { maxFolderLevels, readPath } from '../../tree/require-place.ts';
+import { readPath } from '../../tree/require-place.ts';
 import { toRestorableUntil, toTrashStart } from '../../tree/retention.ts';
 import { readTrashedHeights } from '../../tree/trashed-height.ts';
 import { toBy } from '../../views/created-by.ts';

@@ -11,7 +11,10 @@ import type { Kind, Outcome, Task } from '../../work/work.ts';
 import { type DueDelivery, settleAttempt } from './settle-attempt.ts';
 import type { WebhookRow } from './webhook-view.ts';
 
-type DeliverDeps = Pick<Deps, 'db' | 'config' | 'secret' | 'lookupHost' | 'mail' | 'log' | 'now' | 'onAttempt'>;
+type DeliverDeps = Pick<
+  Deps,
+  'db' | 'config' | 'secret' | 'lookupHost' | 'mail' | 'webhookMails' | 'log' | 'now' | 'onAttempt'
+>;
 
 /** Each endpoint that has its turn sends one delivery at least, whatever the others do. */
 const endpointsAtOnce = 32;

@@ -5,16 +5,17 @@ import type { WebhookRow } from './webhook-view.ts';
 export type Trouble = 'failing' | 'gone' | 'disabled';
 
 /**
- * Tells the owners of the project that an endpoint is in trouble, if a mail server is set. The message contains nothing that a
+ * Tells the owners of the project that an endpoint is in trouble, if a mail server is set and they have not been told too
+ * often. The message contains nothing that a
  * user or a receiver chose, not even the URL of the endpoint.
  */
 export async function tellOwners(
-  { db, mail, config, log }: Pick<Deps, 'db' | 'mail' | 'config' | 'log'>,
+  { db, mail, webhookMails, config, log }: Pick<Deps, 'db' | 'mail' | 'webhookMails' | 'config' | 'log'>,
   { project_id, id }: Pick<WebhookRow, 'project_id' | 'id'>,
   trouble: Trouble,
 ): Promise<void> {
   log.warn({ projectId: project_id, webhookId: id, trouble }, 'A webhook endpoint is in trouble');
-  if (!mail) return;
+  if (!mail || !(await webhookMails.mayTell({ projectId: project_id, id, trouble }))) return;
   const owners = await db.kysely
     .selectFrom('project_members')
     .innerJoin('users', 'users.id', 'project_members.user_id')

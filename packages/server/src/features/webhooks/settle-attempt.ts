@@ -18,7 +18,7 @@ export type DueDelivery = Selectable<Schema['webhook_deliveries']>;
 /** An attempt, and when it was made in Unix milliseconds. */
 type Attempted = Posted & { at: number };
 
-type SettleDeps = Pick<Deps, 'db' | 'config' | 'mail' | 'log' | 'now'>;
+type SettleDeps = Pick<Deps, 'db' | 'config' | 'mail' | 'webhookMails' | 'log' | 'now'>;
 
 /**
  * Writes down what became of an attempt: the delivery is done, due again, or has failed for good; its endpoint may have to wait,

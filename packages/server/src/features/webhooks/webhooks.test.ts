@@ -264,6 +264,22 @@ describe('an endpoint', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test('that answers 410 each time it is enabled is told of once a day, and those of a project ten times', async () => {
+    receiver.answer = () => ({ status: 410 });
+    for (let n = 0; n < 12; n++) {
+      const { id } = await create();
+      for (const round of [1, 2]) {
+        await ask('PATCH', `${webhooks()}/${id}`, { enabled: true });
+        await happen(`${n} ${round}`);
+        await deliver();
+        expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ disabledReason: 'gone' });
+      }
+    }
+    await service.deps.mail?.idle();
+    const told = mailbox.received.map(({ text }) => /Endpoint {2}(\S+)/.exec(text)?.[1]);
+    expect([told.length, new Set(told).size]).toEqual([10, 10]);
+  });
+
   test('that has failed for five days is disabled; one success in between begins anew', async () => {
     const { id } = await create();
     receiver.answer = () => ({ status: 500 });

@@ -1,0 +1,46 @@
+import {
+  type RateLimiterAbstract,
+  RateLimiterMemory,
+  RateLimiterPostgres,
+  RateLimiterRes,
+} from 'rate-limiter-flexible';
+import type { Database } from '../db/open.ts';
+
+/** So many in so many seconds. */
+export interface Limit {
+  points: number;
+  duration: number;
+}
+
+/** Counts in the table `sign_in_limits` for all processes together, or in memory if there is only one process. */
+export function createSharedLimiter(
+  { kind, pool }: Pick<Database, 'kind' | 'pool'>,
+  keyPrefix: string,
+  limit: Limit,
+): RateLimiterAbstract {
+  if (kind === 'embedded') return new RateLimiterMemory({ keyPrefix, ...limit });
+  return new RateLimiterPostgres({
+    keyPrefix,
+    ...limit,
+    storeClient: pool,
+    storeType: 'pool',
+    tableName: 'sign_in_limits',
+    tableCreated: true,
+    // One of them cleans up the table for all.
+    clearExpiredByTimeout: keyPrefix === 'account',
+  });
+}
+
+/** Counts one. @returns what the limiter refuses it with if the limit is exceeded; undefined otherwise */
+export async function count(
+  limiter: Pick<RateLimiterAbstract, 'consume'>,
+  key: string,
+): Promise<RateLimiterRes | undefined> {
+  try {
+    await limiter.consume(key);
+    return undefined;
+  } catch (refused) {
+    if (refused instanceof RateLimiterRes) return refused;
+    throw refused;
+  }
+}
