@@ -1,8 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, findFlaws, password, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  createHold,
+  email,
+  findFlaws,
+  password,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let cadiz: ConsoleUnderTest;
 let ownPassword = password;
@@ -355,6 +363,57 @@ describe.runIf(triesJourneys)('the account', () => {
     await there.reload();
     await there.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await findFlaws(here)).toEqual([]);
+  });
+
+  test('is not asked to sign in for what crosses a change of its own password', async () => {
+    const page = await signUp('Cora', '/account');
+    /** Sends a request with the cookies that it has now. @returns its answer, for the page */
+    async function send(route: Route) {
+      const request = route.request();
+      const cookies = await page.context().cookies();
+      const answer = await fetch(request.url(), {
+        method: request.method(),
+        body: request.postData(),
+        headers: {
+          'Content-Type': 'application/json',
+          Origin: cadiz.url,
+          Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+        },
+      });
+      const headers = { ...Object.fromEntries(answer.headers), 'set-cookie': answer.headers.getSetCookie().join('\n') };
+      return { status: answer.status, headers, body: await answer.text() };
+    }
+    const change = createHold();
+    const refusal = createHold();
+    let isFirst = true;
+    await page.route('**/api/account/sessions', async (route) => {
+      if (route.request().method() !== 'DELETE' || !isFirst) return route.continue();
+      isFirst = false;
+      const cookies = await page.context().cookies();
+      await change.over;
+      expect(await page.context().cookies()).toEqual(cookies);
+      const answer = await send(route);
+      expect(answer.status).toBe(401);
+      await route.fulfill(answer);
+      refusal.release();
+    });
+    await page.route('**/api/account/password', async (route) => {
+      const answer = await send(route);
+      change.release();
+      await refusal.over;
+      await route.fulfill(answer);
+    });
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change password' });
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByLabel('New password').fill('a quite different battery');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    // The other session was ended by the change already.
+    await page.getByText('0 sessions ended').waitFor();
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    expect(cadiz.complaints).toEqual([]);
+    await page.context().close();
   });
 
   test('ends one session, and all others', async () => {
