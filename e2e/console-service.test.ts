@@ -289,6 +289,29 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
       .toMatchObject({ quotaBytes: null, allowedMimeTypes: null });
   });
 
+  test('keep a limit as it is while something else than a number is typed', async () => {
+    const projectId = await cadiz.createProject('Mistyped');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 5e9 });
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    const limit = page.getByLabel('All files together', { exact: true });
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    for (const amount of ['10O', '9'.repeat(400)]) {
+      await limit.fill(amount);
+      await page.getByRole('alert').getByText('not a number').waitFor();
+      expect(await save.isDisabled()).toBe(true);
+      await limit.press('Enter');
+    }
+    await limit.fill('7');
+    await save.click();
+    await page.getByText('Settings saved.').waitFor();
+    expect(await cadiz.ask('GET', `/api/projects/${projectId}`)).toMatchObject({ quotaBytes: 7e9 });
+    const events = await cadiz.ask<{ events: { type: string }[] }>('GET', `/api/projects/${projectId}/audit`);
+    // By the test itself, and once here.
+    expect(events.events.filter(({ type }) => type === 'project.updated')).toHaveLength(2);
+    expect(cadiz.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('say which pictures are made of pictures, and whether links tell where they were taken', async () => {
     const projectId = await cadiz.createProject('Presets');
     const address = `/api/projects/${projectId}`;
