@@ -5,7 +5,7 @@ import { createClient } from '@cadiz/client';
 import type { Locator, Page, Request, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, email, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -416,6 +416,44 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are canceled by whoever signs out, after a question', async () => {
+    const { projectId, cadiz } = await openProject('Leaving');
+    const page = await tested.openPage();
+    const signedIn = await page
+      .context()
+      .request.post(`${tested.url}/api/auth/sign-in/email`, { data: { email, password } });
+    expect(signedIn.status()).toBe(200);
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles(['one.txt', 'two.txt', 'three.txt'].map((name) => toFile(name)));
+    await page.getByRole('heading', { name: 'Uploading 0 of 3' }).waitFor();
+    const signOut = async () => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill('Sign out');
+      await page.keyboard.press('Enter');
+    };
+    await signOut();
+    const dialog = page.getByRole('dialog', { name: 'Sign out?' });
+    await dialog.getByText('3 uploads').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('heading', { name: 'Uploading 0 of 3' }).waitFor();
+    await signOut();
+    await dialog.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await held.release();
+    // Nothing goes on for whoever signs in next.
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(/projects/);
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    expect(await page.getByRole('region', { name: 'Uploads' }).count()).toBe(0);
+    expect(await read(cadiz, null)).toEqual({});
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
