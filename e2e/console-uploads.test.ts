@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
@@ -454,6 +454,31 @@ describe.runIf(triesJourneys)('uploads', () => {
     expect(await page.getByText('Your session has ended').count()).toBe(0);
     expect(await page.getByRole('region', { name: 'Uploads' }).count()).toBe(0);
     expect(await read(cadiz, null)).toEqual({});
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('go on while somebody downloads, who is not asked whether to leave', async () => {
+    const { page, cadiz } = await openProject('Downloading');
+    await cadiz.uploads.create([new File(['Dear all,'], 'letter.txt', { type: 'text/plain' })]).done();
+    await entryOf(page, 'letter.txt').waitFor();
+    const questions: string[] = [];
+    page.on('dialog', (dialog) => {
+      questions.push(dialog.type());
+      void dialog.accept();
+    });
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('one.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
+    await entryOf(page, 'letter.txt').click({ button: 'right' });
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: /Download/ }).click(),
+    ]);
+    expect(await readFile(await saved.path(), 'utf8')).toBe('Dear all,');
+    await held.release();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(questions).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

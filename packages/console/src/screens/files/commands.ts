@@ -95,6 +95,21 @@ export function moveChosen(projectId: string, chosen: Chosen, target: Target): P
   });
 }
 
+/** How long the first bytes may take, in milliseconds. */
+const frameMilliseconds = 600_000;
+
+/**
+ * Saves what is at a URL. A frame goes there: while uploads run, the browser would ask whether this window is to be left, and an
+ * error of the store would take the place of the console.
+ */
+function saveFrom(url: string): void {
+  const frame = document.createElement('iframe');
+  frame.hidden = true;
+  frame.src = url;
+  document.body.append(frame);
+  setTimeout(() => frame.remove(), frameMilliseconds);
+}
+
 /** Hands one file, or a ZIP of several, to the browser's downloads. */
 export async function download(projectId: string, entries: readonly Entry[]): Promise<void> {
   const client = clientOf(projectId);
@@ -104,10 +119,7 @@ export async function download(projectId: string, entries: readonly Entry[]): Pr
     const { url } = isFile
       ? await client.files.url(only.id, { disposition: 'attachment' })
       : await client.files.archive(toIds(entries));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = '';
-    link.click();
+    saveFrom(url);
   } catch (error) {
     void toastError(error);
   }
