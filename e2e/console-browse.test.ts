@@ -415,12 +415,13 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Delete');
     // It goes before the service has answered.
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    // Also where the listing cannot be read again.
+    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(403, 'role_missing')));
     answer();
-    await page.getByText('The reason is role_missing.').waitFor();
+    await page.getByText('The reason is role_missing.').first().waitFor();
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
 
-    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(403, 'role_missing')));
     await page.reload();
     await page.getByText('r-1').waitFor();
     expect(await findBarriers(page)).toEqual([]);

@@ -31,10 +31,13 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
   await queryClient.cancelQueries({ queryKey });
   // Everything in a place may take a while, and says so itself.
   const gone = new Set(select ? [] : entries.map(({ id }) => id));
-  queryClient.setQueriesData<InfiniteData<Listing>>({ queryKey }, (data) => data && without(data, gone));
+  const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
+  for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
   try {
     await send();
   } catch (error) {
+    // Perhaps the listings cannot be read again either.
+    for (const [key, data] of before) queryClient.setQueryData(key, data);
     void toastError(error);
   }
   await refresh(projectId);
