@@ -386,6 +386,22 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says so to somebody who has lost access', async () => {
+    const { projectId, cadiz } = await createFilled('Lost');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    const path = `/api/projects/${projectId}/members`;
+    const { members } = await tested.ask<{ members: { userId: string; role: string }[] }>('GET', path);
+    const vera = members.find(({ role }) => role === 'editor');
+    await tested.ask('DELETE', `${path}/${vera?.userId}`);
+    await page.keyboard.press('Delete');
+    await page.getByRole('heading', { name: 'There is no such project' }).first().waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.context().close();
+  });
+
   test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
     const { projectId, cadiz } = await createFilled('Refusals');
     await fill(cadiz, ['a.txt']);
