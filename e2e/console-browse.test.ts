@@ -386,6 +386,18 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says how long ago something was, also later', async () => {
+    const { projectId, cadiz } = await createFilled('Later');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner('/projects');
+    await page.clock.install();
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').getByText('now').waitFor();
+    await page.clock.fastForward('20:00');
+    await rowOf(page, 'a.txt').getByText('20 minutes ago').waitFor();
+    await page.context().close();
+  });
+
   test('says so to somebody who has lost access', async () => {
     const { projectId, cadiz } = await createFilled('Lost');
     await fill(cadiz, ['a.txt']);
