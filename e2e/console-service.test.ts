@@ -251,6 +251,26 @@ describe.runIf(triesJourneys)('the members of a project', () => {
   });
 });
 
+describe.runIf(triesJourneys)('the question before a member goes', () => {
+  test('does not show what was refused for another', async () => {
+    const projectId = await cadiz.createProject('Two members');
+    await cadiz.openAsMember(projectId, 'editor', '/');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/members`);
+    await page.getByRole('button', { name: 'Leave' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Leave' }).click();
+    await dialog.getByText('last_owner').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Remove Vera the editor?' }).click();
+    await dialog.getByText('Remove Vera the editor?').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Vera the editor', { exact: true }).waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+});
+
 describe.runIf(triesJourneys)('the settings of a project', () => {
   test('are saved by a bar that names the change, and leaving with a change asks', async () => {
     const projectId = await cadiz.createProject('Holiday photos');
