@@ -384,6 +384,29 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('keeps what is typed about it when somebody clicks beside the dialog', async () => {
+    const { projectId, cadiz } = await createFilled('Beside');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'letter.txt').click();
+    const dialog = dialogOf(page, 'Metadata');
+    const open = async () => {
+      await page.getByRole('button', { name: 'Edit metadata' }).click();
+      await dialog.waitFor();
+    };
+    await open();
+    await page.mouse.click(5, 450);
+    await dialog.waitFor({ state: 'detached' });
+    await open();
+    await dialog.getByLabel('External id').fill('letter 1');
+    await page.mouse.click(5, 450);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await cadiz.files.get(await idOf(cadiz, 'letter.txt'))).externalId).toBe('letter 1');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each([
     { of: 'twice the size', viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 },
     { of: 'a small phone', viewport: { width: 360, height: 640 } },
