@@ -384,6 +384,28 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('has a link also where the browser does not let it be copied', async () => {
+    const { projectId, cadiz } = await createFilled('Uncopied');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner('/projects');
+    await page.addInitScript(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new DOMException('Write permission denied.'));
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await entryOf(page, 'letter.txt').click();
+    const refusal = page.getByText('The browser did not allow copying. Select the text, and copy it by hand.');
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByRole('button', { name: 'Copy the link' }).waitFor();
+    await refusal.waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await refusal.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Copy the link' }).click();
+    await refusal.waitFor();
+    expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('keeps what is typed about it when somebody clicks beside the dialog', async () => {
     const { projectId, cadiz } = await createFilled('Beside');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });

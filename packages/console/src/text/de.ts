@@ -20,6 +20,7 @@ export const de: Widen<typeof en> = {
     back: 'Zurück',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    copyFailed: 'Der Browser hat das Kopieren nicht erlaubt. Markiere den Text und kopiere ihn von Hand.',
     more: 'Weitere Aktionen',
     loading: 'Wird geladen',
     optional: 'freiwillig',

@@ -19,6 +19,7 @@ export const en = {
     back: 'Back',
     copy: 'Copy',
     copied: 'Copied',
+    copyFailed: 'The browser did not allow copying. Select the text, and copy it by hand.',
     more: 'More actions',
     loading: 'Loading',
     optional: 'optional',
