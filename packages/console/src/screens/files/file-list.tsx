@@ -162,6 +162,8 @@ export function FileList(props: FileListProps) {
   /** What a key does, if it is one of the list's. */
   function toCommand(event: KeyboardEvent, entry: Entry): (() => void) | undefined {
     const { key, shiftKey } = event;
+    // Such as the key that goes back.
+    if (event.altKey) return undefined;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / height) - 1) * columns;
     const steps: Record<string, number> = {
       ArrowDown: columns,
