@@ -3,7 +3,7 @@ import { type Client, createClient } from '@cadiz/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, createHold, findBarriers, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -605,6 +605,45 @@ describe.runIf(triesJourneys)('the file browser', () => {
       expect((await readZip(await archive.path())).map(({ name }) => name)).toEqual(
         expect.arrayContaining(['photos/raw/one.txt', 'photos/raw/two.txt']),
       );
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a new name waits for the end of a composition, and leaves the focus where it has gone', async () => {
+    const { projectId, cadiz } = await createFilled('Composed');
+    await cadiz.folders.ensure(['a', 'b']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a').click();
+    await page.keyboard.press('F2');
+    const field = page.getByLabel('New name');
+    await field.waitFor();
+    // Enter, Escape and Tab are for the window of the input method.
+    const keyboard = await page.context().newCDPSession(page);
+    await keyboard.send('Input.imeSetComposition', { text: 'にほ', selectionStart: 2, selectionEnd: 2 });
+    for (const key of ['Enter', 'Tab', 'Escape'])
+      await keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', key, code: key, windowsVirtualKeyCode: 229 });
+    await keyboard.send('Input.insertText', { text: '日本' });
+    await page.keyboard.press('Enter');
+    await rowOf(page, '日本').waitFor();
+
+    await rowOf(page, 'b').click();
+    await page.keyboard.press('F2');
+    await field.waitFor();
+    await page.keyboard.type('c');
+    const answer = createHold();
+    await page.route('**/api/storage/folders/*', async (route) => {
+      await answer.over;
+      await route.continue();
+    });
+    const search = page.getByLabel('Search this folder');
+    await search.click();
+    await page.keyboard.type('c');
+    answer.release();
+    await rowOf(page, 'c').waitFor();
+    await field.waitFor({ state: 'detached' });
+    await page.keyboard.type('d');
+    await expect.poll(() => search.inputValue()).toBe('cd');
+    expect(await namesIn(cadiz, null)).toEqual(['c', '日本']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
