@@ -3,7 +3,7 @@ import { type Client, createClient } from '@cadiz/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, createHold, findBarriers, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -386,6 +386,34 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says how long ago something was, also later', async () => {
+    const { projectId, cadiz } = await createFilled('Later');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner('/projects');
+    await page.clock.install();
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').getByText('now').waitFor();
+    await page.clock.fastForward('20:00');
+    await rowOf(page, 'a.txt').getByText('20 minutes ago').waitFor();
+    await page.context().close();
+  });
+
+  test('says so to somebody who has lost access', async () => {
+    const { projectId, cadiz } = await createFilled('Lost');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    const path = `/api/projects/${projectId}/members`;
+    const { members } = await tested.ask<{ members: { userId: string; role: string }[] }>('GET', path);
+    const vera = members.find(({ role }) => role === 'editor');
+    await tested.ask('DELETE', `${path}/${vera?.userId}`);
+    await page.keyboard.press('Delete');
+    await page.getByRole('heading', { name: 'There is no such project' }).first().waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.context().close();
+  });
+
   test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
     const { projectId, cadiz } = await createFilled('Refusals');
     await fill(cadiz, ['a.txt']);
@@ -415,12 +443,13 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Delete');
     // It goes before the service has answered.
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    // Also where the listing cannot be read again.
+    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(403, 'role_missing')));
     answer();
-    await page.getByText('The reason is role_missing.').waitFor();
+    await page.getByText('The reason is role_missing.').first().waitFor();
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
 
-    await page.route('**/api/storage/list?**', (route) => route.fulfill(fail(403, 'role_missing')));
     await page.reload();
     await page.getByText('r-1').waitFor();
     expect(await findBarriers(page)).toEqual([]);
@@ -576,6 +605,45 @@ describe.runIf(triesJourneys)('the file browser', () => {
       expect((await readZip(await archive.path())).map(({ name }) => name)).toEqual(
         expect.arrayContaining(['photos/raw/one.txt', 'photos/raw/two.txt']),
       );
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('a new name waits for the end of a composition, and leaves the focus where it has gone', async () => {
+    const { projectId, cadiz } = await createFilled('Composed');
+    await cadiz.folders.ensure(['a', 'b']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a').click();
+    await page.keyboard.press('F2');
+    const field = page.getByLabel('New name');
+    await field.waitFor();
+    // Enter, Escape and Tab are for the window of the input method.
+    const keyboard = await page.context().newCDPSession(page);
+    await keyboard.send('Input.imeSetComposition', { text: 'にほ', selectionStart: 2, selectionEnd: 2 });
+    for (const key of ['Enter', 'Tab', 'Escape'])
+      await keyboard.send('Input.dispatchKeyEvent', { type: 'rawKeyDown', key, code: key, windowsVirtualKeyCode: 229 });
+    await keyboard.send('Input.insertText', { text: '日本' });
+    await page.keyboard.press('Enter');
+    await rowOf(page, '日本').waitFor();
+
+    await rowOf(page, 'b').click();
+    await page.keyboard.press('F2');
+    await field.waitFor();
+    await page.keyboard.type('c');
+    const answer = createHold();
+    await page.route('**/api/storage/folders/*', async (route) => {
+      await answer.over;
+      await route.continue();
+    });
+    const search = page.getByLabel('Search this folder');
+    await search.click();
+    await page.keyboard.type('c');
+    answer.release();
+    await rowOf(page, 'c').waitFor();
+    await field.waitFor({ state: 'detached' });
+    await page.keyboard.type('d');
+    await expect.poll(() => search.inputValue()).toBe('cd');
+    expect(await namesIn(cadiz, null)).toEqual(['c', '日本']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

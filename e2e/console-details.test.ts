@@ -31,8 +31,8 @@ async function fill(cadiz: Client, files: Record<string, string>, type = 'text/p
   await queue.done();
 }
 
-async function idOf(cadiz: Client, name: string): Promise<string> {
-  const { files, folders } = await cadiz.files.page({ folder: null, search: name });
+async function idOf(cadiz: Client, name: string, folder: string | null = null): Promise<string> {
+  const { files, folders } = await cadiz.files.page({ folder, search: name });
   const found = [...files, ...folders].find((one) => ('name' in one ? one.name : one.fileName) === name);
   if (!found) throw new Error(`There is no ${name}.`);
   return found.id;
@@ -384,6 +384,51 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('has a link also where the browser does not let it be copied', async () => {
+    const { projectId, cadiz } = await createFilled('Uncopied');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner('/projects');
+    await page.addInitScript(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new DOMException('Write permission denied.'));
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await entryOf(page, 'letter.txt').click();
+    const refusal = page.getByText('The browser did not allow copying. Select the text, and copy it by hand.');
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByRole('button', { name: 'Copy the link' }).waitFor();
+    await refusal.waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+    await refusal.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Copy the link' }).click();
+    await refusal.waitFor();
+    expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keeps what is typed about it when somebody clicks beside the dialog', async () => {
+    const { projectId, cadiz } = await createFilled('Beside');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'letter.txt').click();
+    const dialog = dialogOf(page, 'Metadata');
+    const open = async () => {
+      await page.getByRole('button', { name: 'Edit metadata' }).click();
+      await dialog.waitFor();
+    };
+    await open();
+    await page.mouse.click(5, 450);
+    await dialog.waitFor({ state: 'detached' });
+    await open();
+    await dialog.getByLabel('External id').fill('letter 1');
+    await page.mouse.click(5, 450);
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect((await cadiz.files.get(await idOf(cadiz, 'letter.txt'))).externalId).toBe('letter 1');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each([
     { of: 'twice the size', viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 },
     { of: 'a small phone', viewport: { width: 360, height: 640 } },
@@ -537,6 +582,45 @@ describe.runIf(triesJourneys)('a folder', () => {
     await page.getByRole('navigation').getByRole('link', { name: 'Addresses' }).click();
     await tileOf(page, names[0] ?? '').waitFor();
     expect(page.url()).toMatch(/files\?sort=createdAt&order=desc&view=grid$/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is left by Back, however many files were looked at, and by the keys of the browser', async () => {
+    const { projectId, cadiz } = await createFilled('Back');
+    const { id } = await cadiz.folders.create('inside');
+    await cadiz.uploads.create([new File(['a'], 'a.txt'), new File(['b'], 'b.txt')], { folder: id }).done();
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'inside').click();
+    for (const name of ['a.txt', 'b.txt', 'a.txt']) {
+      await entryOf(page, name).click();
+      await expect.poll(() => titleOf(page).innerText()).toBe(name);
+      await page.keyboard.press(name === 'a.txt' ? 'ArrowRight' : 'ArrowLeft');
+      await expect.poll(() => titleOf(page).innerText()).not.toBe(name);
+      // Twice, as somebody does who is in a hurry.
+      await page.keyboard.press('Escape');
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(page.url()).toContain(id);
+    }
+    await page.goBack();
+    await entryOf(page, 'inside').waitFor();
+
+    // A preview that an address has opened has no list before it.
+    await page.goto(`${tested.url}/projects/${projectId}/files/${id}?file=${await idOf(cadiz, 'a.txt', id)}`);
+    await expect.poll(() => titleOf(page).innerText()).toBe('a.txt');
+    await page.keyboard.press('Alt+ArrowRight');
+    expect(await titleOf(page).innerText()).toBe('a.txt');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await entryOf(page, 'a.txt').waitFor();
+    // Browsers go back and forward with Alt, or with ⌘, and an arrow.
+    await page.keyboard.press('v');
+    await tileOf(page, 'b.txt').focus();
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await page.keyboard.press('Alt+ArrowLeft');
+    await page.keyboard.press('Shift');
+    expect(await focused()).toContain('b.txt');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -150,6 +150,15 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
   };
 }
 
+/** Something that others wait for until it is released. */
+export function createHold(): { over: Promise<void>; release: () => void } {
+  let release = () => {};
+  const over = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  return { over, release };
+}
+
 /** What a screen reader or a keyboard would trip over. @param rules all of them, if not given */
 export async function findBarriers(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);

@@ -1,8 +1,16 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, findFlaws, password, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  createHold,
+  email,
+  findFlaws,
+  password,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let cadiz: ConsoleUnderTest;
 let ownPassword = password;
@@ -243,6 +251,26 @@ describe.runIf(triesJourneys)('the members of a project', () => {
   });
 });
 
+describe.runIf(triesJourneys)('the question before a member goes', () => {
+  test('does not show what was refused for another', async () => {
+    const projectId = await cadiz.createProject('Two members');
+    await cadiz.openAsMember(projectId, 'editor', '/');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/members`);
+    await page.getByRole('button', { name: 'Leave' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Leave' }).click();
+    await dialog.getByText('last_owner').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Remove Vera the editor?' }).click();
+    await dialog.getByText('Remove Vera the editor?').waitFor();
+    expect(await dialog.getByRole('alert').count()).toBe(0);
+    await dialog.getByRole('button', { name: 'Remove' }).click();
+    await page.getByText('Vera the editor', { exact: true }).waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+});
+
 describe.runIf(triesJourneys)('the settings of a project', () => {
   test('are saved by a bar that names the change, and leaving with a change asks', async () => {
     const projectId = await cadiz.createProject('Holiday photos');
@@ -279,6 +307,29 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     await expect
       .poll(() => cadiz.ask('GET', `/api/projects/${projectId}`))
       .toMatchObject({ quotaBytes: null, allowedMimeTypes: null });
+  });
+
+  test('keep a limit as it is while something else than a number is typed', async () => {
+    const projectId = await cadiz.createProject('Mistyped');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 5e9 });
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    const limit = page.getByLabel('All files together', { exact: true });
+    const save = page.getByRole('button', { name: 'Save', exact: true });
+    for (const amount of ['10O', '9'.repeat(400)]) {
+      await limit.fill(amount);
+      await page.getByRole('alert').getByText('not a number').waitFor();
+      expect(await save.isDisabled()).toBe(true);
+      await limit.press('Enter');
+    }
+    await limit.fill('7');
+    await save.click();
+    await page.getByText('Settings saved.').waitFor();
+    expect(await cadiz.ask('GET', `/api/projects/${projectId}`)).toMatchObject({ quotaBytes: 7e9 });
+    const events = await cadiz.ask<{ events: { type: string }[] }>('GET', `/api/projects/${projectId}/audit`);
+    // By the test itself, and once here.
+    expect(events.events.filter(({ type }) => type === 'project.updated')).toHaveLength(2);
+    expect(cadiz.complaints).toEqual([]);
+    await page.context().close();
   });
 
   test('say which pictures are made of pictures, and whether links tell where they were taken', async () => {
@@ -355,6 +406,57 @@ describe.runIf(triesJourneys)('the account', () => {
     await there.reload();
     await there.getByRole('heading', { name: 'Sign in' }).waitFor();
     expect(await findFlaws(here)).toEqual([]);
+  });
+
+  test('is not asked to sign in for what crosses a change of its own password', async () => {
+    const page = await signUp('Cora', '/account');
+    /** Sends a request with the cookies that it has now. @returns its answer, for the page */
+    async function send(route: Route) {
+      const request = route.request();
+      const cookies = await page.context().cookies();
+      const answer = await fetch(request.url(), {
+        method: request.method(),
+        body: request.postData(),
+        headers: {
+          'Content-Type': 'application/json',
+          Origin: cadiz.url,
+          Cookie: cookies.map(({ name, value }) => `${name}=${value}`).join('; '),
+        },
+      });
+      const headers = { ...Object.fromEntries(answer.headers), 'set-cookie': answer.headers.getSetCookie().join('\n') };
+      return { status: answer.status, headers, body: await answer.text() };
+    }
+    const change = createHold();
+    const refusal = createHold();
+    let isFirst = true;
+    await page.route('**/api/account/sessions', async (route) => {
+      if (route.request().method() !== 'DELETE' || !isFirst) return route.continue();
+      isFirst = false;
+      const cookies = await page.context().cookies();
+      await change.over;
+      expect(await page.context().cookies()).toEqual(cookies);
+      const answer = await send(route);
+      expect(answer.status).toBe(401);
+      await route.fulfill(answer);
+      refusal.release();
+    });
+    await page.route('**/api/account/password', async (route) => {
+      const answer = await send(route);
+      change.release();
+      await refusal.over;
+      await route.fulfill(answer);
+    });
+    await page.getByRole('button', { name: 'End all others' }).click();
+    await page.getByRole('button', { name: 'Change password' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Change password' });
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByLabel('New password').fill('a quite different battery');
+    await dialog.getByRole('button', { name: 'Change password' }).click();
+    // The other session was ended by the change already.
+    await page.getByText('0 sessions ended').waitFor();
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    expect(cadiz.complaints).toEqual([]);
+    await page.context().close();
   });
 
   test('ends one session, and all others', async () => {

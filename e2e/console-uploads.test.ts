@@ -1,11 +1,11 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import type { Locator, Page, Request, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, email, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -416,6 +416,69 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('button', { name: 'Sign in', exact: true }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are canceled by whoever signs out, after a question', async () => {
+    const { projectId, cadiz } = await openProject('Leaving');
+    const page = await tested.openPage();
+    const signedIn = await page
+      .context()
+      .request.post(`${tested.url}/api/auth/sign-in/email`, { data: { email, password } });
+    expect(signedIn.status()).toBe(200);
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles(['one.txt', 'two.txt', 'three.txt'].map((name) => toFile(name)));
+    await page.getByRole('heading', { name: 'Uploading 0 of 3' }).waitFor();
+    const signOut = async () => {
+      await page.keyboard.press('Control+k');
+      await page.getByRole('combobox').fill('Sign out');
+      await page.keyboard.press('Enter');
+    };
+    await signOut();
+    const dialog = page.getByRole('dialog', { name: 'Sign out?' });
+    await dialog.getByText('3 uploads').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await page.getByRole('heading', { name: 'Uploading 0 of 3' }).waitFor();
+    await signOut();
+    await dialog.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await held.release();
+    // Nothing goes on for whoever signs in next.
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(/projects/);
+    expect(await page.getByText('Your session has ended').count()).toBe(0);
+    expect(await page.getByRole('region', { name: 'Uploads' }).count()).toBe(0);
+    expect(await read(cadiz, null)).toEqual({});
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('go on while somebody downloads, who is not asked whether to leave', async () => {
+    const { page, cadiz } = await openProject('Downloading');
+    await cadiz.uploads.create([new File(['Dear all,'], 'letter.txt', { type: 'text/plain' })]).done();
+    await entryOf(page, 'letter.txt').waitFor();
+    const questions: string[] = [];
+    page.on('dialog', (dialog) => {
+      questions.push(dialog.type());
+      void dialog.accept();
+    });
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles([toFile('one.txt')]);
+    await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
+    await entryOf(page, 'letter.txt').click({ button: 'right' });
+    const [saved] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('menuitem', { name: /Download/ }).click(),
+    ]);
+    expect(await readFile(await saved.path(), 'utf8')).toBe('Dear all,');
+    await held.release();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(questions).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

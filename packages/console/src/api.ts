@@ -22,10 +22,30 @@ const signedOut: readonly (string | undefined)[] = ['session_required', 'invalid
 const isSignedOut = async (answer: Response) =>
   answer.status === 401 && signedOut.includes(((await answer.clone().json()) as { code?: string }).code);
 
+/** Requests on their way that may give the session another token, as a change of the password does. */
+const renewals = new Set<Promise<Response>>();
+
+const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
+  method !== 'GET' && /^\/api\/(?:auth|account)\//.test(new URL(input instanceof Request ? input.url : input).pathname);
+
+function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const answer = fetch(input, init);
+  if (renewsSession(input, init?.method)) {
+    renewals.add(answer);
+    const end = () => renewals.delete(answer);
+    answer.then(end, end);
+  }
+  return answer;
+}
+
 /** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
 const patientFetch: typeof fetch = async (input, init) => {
-  const answer = await fetch(input, init);
+  const answer = await send(input, init);
   if (!(await isSignedOut(answer))) return answer;
+  // It was sent with a token that another one has taken the place of, perhaps: then it is sent again with that.
+  await Promise.allSettled(renewals);
+  const again = await send(input, init);
+  if (!(await isSignedOut(again))) return again;
   await untilSignedIn();
   return fetch(input, { ...init, signal: AbortSignal.timeout(60_000) });
 };

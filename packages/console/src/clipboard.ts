@@ -1,6 +1,22 @@
+import { toast } from './components/toast.tsx';
+import { text } from './text/text.ts';
+
+/** Copies a text; if the browser refuses, says so. @returns whether it has been copied */
+export async function copyOrSay(value: string): Promise<boolean> {
+  try {
+    await copyText(value);
+    return true;
+  } catch {
+    void toast(text.common.copyFailed);
+    return false;
+  }
+}
+
 /**
  * Copies a text. Browsers offer their clipboard to pages of https and of this machine alone, so that elsewhere the older
  * way is taken.
+ *
+ * @throws if the browser refuses
  */
 export async function copyText(value: string): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(value);
@@ -9,6 +25,7 @@ export async function copyText(value: string): Promise<void> {
   // Within what has the focus: a dialog takes it back from elsewhere.
   (document.activeElement?.parentElement ?? document.body).append(field);
   field.select();
-  document.execCommand('copy');
+  const isCopied = document.execCommand('copy');
   field.remove();
+  if (!isCopied) throw new Error(text.common.copyFailed);
 }

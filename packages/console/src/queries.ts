@@ -1,10 +1,17 @@
 import type { Answer } from '@cadiz/contract';
-import { QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
-import { call } from './api.ts';
+import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import { call, codeOf } from './api.ts';
 
 /** What many screens read, under the names by which it is read again after a change. */
 
 export const queryClient = new QueryClient({
+  // Whoever has lost access to a project, or it is gone, is told so by the frame of its screens, which looks for it there.
+  queryCache: new QueryCache({
+    onError(error) {
+      if (codeOf(error) === 'project_not_found')
+        void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
+    },
+  }),
   defaultOptions: {
     // The client repeats what may be repeated.
     queries: { retry: false, staleTime: 10_000 },

@@ -216,4 +216,8 @@ declare module '@tanstack/react-router' {
   interface Register {
     router: typeof router;
   }
+  interface HistoryState {
+    /** Whether a preview was opened from the list that the history has before it. */
+    isOverList?: boolean;
+  }
 }

@@ -21,8 +21,3 @@ export function undoLatest(): boolean {
   latest?.();
   return latest !== undefined;
 }
-
-/** Nothing of this can be taken back any more. */
-export function forgetChanges(): void {
-  steps = [];
-}

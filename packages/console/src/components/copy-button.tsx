@@ -1,6 +1,6 @@
 import { Check, Copy } from 'lucide-react';
 import { useState } from 'react';
-import { copyText } from '../clipboard.ts';
+import { copyOrSay } from '../clipboard.ts';
 import { text } from '../text/text.ts';
 
 interface CopyButtonProps {
@@ -13,7 +13,7 @@ interface CopyButtonProps {
 export function CopyButton({ value, label = text.common.copy, onCopied }: CopyButtonProps) {
   const [isCopied, setCopied] = useState(false);
   async function copy() {
-    await copyText(value);
+    if (!(await copyOrSay(value))) return;
     setCopied(true);
     onCopied?.();
     setTimeout(() => setCopied(false), 2000);

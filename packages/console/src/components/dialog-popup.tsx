@@ -1,11 +1,11 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
-import { type ReactNode, type RefObject, useRef } from 'react';
+import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { text } from '../text/text.ts';
 
 export interface DialogProps {
   open: boolean;
-  /** Called for Escape, the scrim and the cross, unless `isKept`. */
+  /** Called for Escape, the scrim and the cross, unless `isKept`; for the scrim only while nothing has been typed. */
   onClose: () => void;
   title: string;
   lead?: ReactNode;
@@ -27,12 +27,14 @@ export interface DialogProps {
 /** The dialog itself: it is loaded when the first is opened. */
 export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);
+  const [isTyped, setTyped] = useState(false);
+  if (!open && isTyped) setTyped(false);
   const toFirstField = () =>
     body.current?.querySelector<HTMLElement>(':is(input, textarea, select):enabled:not([type="hidden"])') ?? true;
   return (
     <Base.Root
       open={open}
-      disablePointerDismissal={isKept}
+      disablePointerDismissal={isKept || isTyped}
       onOpenChange={(isOpen, details) => {
         if (isOpen) return;
         if (isKept && details.reason === 'escape-key') details.cancel();
@@ -42,7 +44,11 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
       <Base.Portal>
         <Base.Backdrop className="backdrop" forceRender />
         <Base.Viewport className="scrim plain">
-          <Base.Popup className={`dialog ${width}`} initialFocus={rest.initialFocus ?? toFirstField}>
+          <Base.Popup
+            className={`dialog ${width}`}
+            initialFocus={rest.initialFocus ?? toFirstField}
+            onInput={() => setTyped(true)}
+          >
             <header>
               <div className="grow">
                 <Base.Title>{title}</Base.Title>

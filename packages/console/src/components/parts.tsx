@@ -1,5 +1,6 @@
 import type { LucideIcon } from 'lucide-react';
-import type { ReactNode } from 'react';
+import { type ReactNode, useSyncExternalStore } from 'react';
+import { everyMinute, readMinute } from '../clock.ts';
 import { formatAgo, formatExactly } from '../format.ts';
 
 /** Small parts that many screens use. */
@@ -51,8 +52,9 @@ interface MomentProps {
   role?: string;
 }
 
-/** A moment as people say it; the exact one is its title. */
+/** A moment as people say it, which changes as time goes by; the exact one is its title. */
 export function Moment({ at, none, className = '', role }: MomentProps) {
+  useSyncExternalStore(everyMinute, readMinute);
   if (at === null) return <span className="quiet">{none ?? formatAgo(null)}</span>;
   return (
     <time className={`num ${className}`} role={role} dateTime={at} title={formatExactly(at)}>

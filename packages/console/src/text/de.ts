@@ -20,6 +20,7 @@ export const de: Widen<typeof en> = {
     back: 'Zurück',
     copy: 'Kopieren',
     copied: 'Kopiert',
+    copyFailed: 'Der Browser hat das Kopieren nicht erlaubt. Markiere den Text und kopiere ihn von Hand.',
     more: 'Weitere Aktionen',
     loading: 'Wird geladen',
     optional: 'freiwillig',
@@ -336,6 +337,11 @@ export const de: Widen<typeof en> = {
     crashed: 'Diese Seite ist abgestürzt',
     crashedHint:
       'Was gespeichert war, ist noch da. Lade die Seite neu. Hilft das nicht, dann gib weiter, was unten steht, an die Leute, die diesen Dienst betreiben.',
+    signOutTitle: 'Abmelden?',
+    signOutLead: (count: number) =>
+      count === 1
+        ? 'Ein Upload ist nicht fertig. Wenn du dich abmeldest, wird er abgebrochen.'
+        : `${count.toLocaleString('de')} Uploads sind nicht fertig. Wenn du dich abmeldest, werden sie abgebrochen.`,
     refusedHint:
       'Versuche es noch einmal. Bleibt es dabei, dann nenne den Leuten, die diesen Dienst betreiben, die Anfrage-ID.',
   },

@@ -19,6 +19,7 @@ export const en = {
     back: 'Back',
     copy: 'Copy',
     copied: 'Copied',
+    copyFailed: 'The browser did not allow copying. Select the text, and copy it by hand.',
     more: 'More actions',
     loading: 'Loading',
     optional: 'optional',
@@ -334,6 +335,9 @@ export const en = {
     crashed: 'This page has stopped working',
     crashedHint:
       'Nothing that was saved is lost. Load the page again; if that does not help, tell whoever runs this service what is written below.',
+    signOutTitle: 'Sign out?',
+    signOutLead: (count: number) =>
+      `${plural(count, 'upload has', 'uploads have')} not ended. Signing out cancels ${count === 1 ? 'it' : 'them'}.`,
     refusedHint: 'Try again. If it goes on like this, tell whoever runs this service the request id.',
   },
 

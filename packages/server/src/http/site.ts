@@ -36,7 +36,8 @@ function toConsolePolicy(storeUrl: string): string {
     `connect-src 'self' ${store}`,
     `img-src 'self' data: blob: ${store}`,
     `media-src 'self' blob: ${store}`,
-    'frame-src blob:',
+    // What is saved goes through a frame.
+    `frame-src 'self' blob: ${store}`,
   ].join('; ');
 }
 

@@ -31,10 +31,13 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
   await queryClient.cancelQueries({ queryKey });
   // Everything in a place may take a while, and says so itself.
   const gone = new Set(select ? [] : entries.map(({ id }) => id));
-  queryClient.setQueriesData<InfiniteData<Listing>>({ queryKey }, (data) => data && without(data, gone));
+  const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
+  for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
   try {
     await send();
   } catch (error) {
+    // Perhaps the listings cannot be read again either.
+    for (const [key, data] of before) queryClient.setQueryData(key, data);
     void toastError(error);
   }
   await refresh(projectId);
@@ -95,6 +98,21 @@ export function moveChosen(projectId: string, chosen: Chosen, target: Target): P
   });
 }
 
+/** How long the first bytes may take, in milliseconds. */
+const frameMilliseconds = 600_000;
+
+/**
+ * Saves what is at a URL. A frame goes there: while uploads run, the browser would ask whether this window is to be left, and an
+ * error of the store would take the place of the console.
+ */
+function saveFrom(url: string): void {
+  const frame = document.createElement('iframe');
+  frame.hidden = true;
+  frame.src = url;
+  document.body.append(frame);
+  setTimeout(() => frame.remove(), frameMilliseconds);
+}
+
 /** Hands one file, or a ZIP of several, to the browser's downloads. */
 export async function download(projectId: string, entries: readonly Entry[]): Promise<void> {
   const client = clientOf(projectId);
@@ -104,10 +122,7 @@ export async function download(projectId: string, entries: readonly Entry[]): Pr
     const { url } = isFile
       ? await client.files.url(only.id, { disposition: 'attachment' })
       : await client.files.archive(toIds(entries));
-    const link = document.createElement('a');
-    link.href = url;
-    link.download = '';
-    link.click();
+    saveFrom(url);
   } catch (error) {
     void toastError(error);
   }

@@ -114,9 +114,11 @@ export function FileList(props: FileListProps) {
       rename: ({ id }) => setRenamed(id),
       renamed(entry, step) {
         const { entries } = now.current;
-        const next = step && entries[entries.findIndex(({ id }) => id === entry.id) + step];
+        // Whoever has gone elsewhere meanwhile stays there.
+        const isHere = hasFocus(entry);
+        const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
         setRenamed(next?.id);
-        if (!next) showRow(entry);
+        if (isHere && !next) showRow(entry);
       },
       loadMenu: () => void loadMenu(),
       showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
@@ -162,6 +164,8 @@ export function FileList(props: FileListProps) {
   /** What a key does, if it is one of the list's. */
   function toCommand(event: KeyboardEvent, entry: Entry): (() => void) | undefined {
     const { key, shiftKey } = event;
+    // Such as the key that goes back.
+    if (event.altKey) return undefined;
     const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / height) - 1) * columns;
     const steps: Record<string, number> = {
       ArrowDown: columns,
@@ -275,6 +279,11 @@ export function focusList(): void {
   if (document.activeElement === document.body)
     document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
 }
+
+/** Whether the focus is at an entry, or nowhere. */
+const hasFocus = ({ id }: Entry) =>
+  document.activeElement === document.body ||
+  document.getElementById(elementIdOf(id))?.contains(document.activeElement) === true;
 
 const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
 

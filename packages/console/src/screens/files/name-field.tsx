@@ -34,6 +34,8 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
   }
   function onKeyDown(event: KeyboardEvent) {
     event.stopPropagation();
+    // These keys are for the input method then.
+    if (event.nativeEvent.isComposing) return;
     if (event.key === 'Escape') onDone();
     if (event.key === 'Enter') save();
     if (event.key !== 'Tab') return;

@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate } from '@tanstack/react-router';
+import { useNavigate, useRouter } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight, Download, type LucideIcon, MapPinOff, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
@@ -44,7 +44,8 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
     initialData: files[at]?.item,
   });
   const show = (file: string | undefined) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, file }), replace: true });
+    void navigate({ to: '.', search: (before) => ({ ...before, file }), state: true, replace: true });
+  const close = useClose(() => show(undefined));
   /** The way to what has not been loaded. */
   const unread: Step = side === 'start' ? 1 : -1;
   const hasMore = gapAt !== undefined;
@@ -65,7 +66,9 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
   useEffect(() => {
     if (awaited !== undefined && toNeighbour(awaited)) go(awaited);
   });
-  function onKeyDown({ target, key, currentTarget }: KeyboardEvent) {
+  function onKeyDown({ target, key, currentTarget, altKey, ctrlKey, metaKey }: KeyboardEvent) {
+    // With these, arrows are for the browser, such as to go back.
+    if (altKey || ctrlKey || metaKey) return;
     // A dialog that this one has opened has its own keys.
     if (!(target instanceof Element && currentTarget.contains(target)) || target.closest('input, select, video, audio'))
       return;
@@ -76,7 +79,7 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
   const isMissing = isGone(query.error);
   const file = isMissing ? undefined : query.data;
   return (
-    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && show(undefined)}>
+    <Dialog.Root open onOpenChange={(isOpen) => !isOpen && close()}>
       <Dialog.Portal>
         <Dialog.Popup
           ref={frame}
@@ -125,6 +128,18 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
       </Dialog.Portal>
     </Dialog.Root>
   );
+}
+
+/** Closes a preview once: back to the list that it was opened from, so that Back leads out of that; or else by another address. */
+function useClose(leave: () => void): () => void {
+  const router = useRouter();
+  const isClosed = useRef(false);
+  return () => {
+    if (isClosed.current) return;
+    isClosed.current = true;
+    if (router.state.location.state.isOverList) router.history.back();
+    else leave();
+  };
 }
 
 interface StepButtonProps {

@@ -36,7 +36,7 @@ export const toFolder = (projectId: string, id: string | null) =>
 export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'id'>) =>
   kind === 'folder'
     ? toFolder(projectId, id)
-    : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }) });
+    : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }), state: { isOverList: true } });
 
 /** In milliseconds: how often it is looked whether others have changed something. */
 const lookAgainAfter = 30_000;

@@ -48,7 +48,7 @@ export function Members() {
           />
         ))}
       </ul>
-      <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />
+      {leaving && <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />}
       {isOwner && <Invitations projectId={projectId} />}
       {isOwner && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
     </Page>

@@ -42,9 +42,12 @@ function toLimit(bytes: number | null): Limit {
   return { amount: String(bytes / unitSizes[unit]), unit };
 }
 
-/** @returns bytes; null where nothing is typed; NaN for what is no number */
+/** @returns bytes; null where nothing is typed; NaN or infinite for what is no number */
 export const bytesOf = ({ amount, unit }: Limit): number | null =>
   amount.trim() === '' ? null : Math.round(Number(amount.replace(',', '.')) * unitSizes[unit]);
+
+/** Whether what is typed is a number, or nothing. JSON has no other numbers, and sends them as none. */
+export const isLimit = (bytes: number | null): boolean => bytes === null || Number.isFinite(bytes);
 
 const typesOf = (types: string): string[] | null => {
   const list = types.split(/[\s,]+/).filter((type) => type !== '');

@@ -12,7 +12,7 @@ import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
-import { bytesOf, type Change, changeOf, type Draft, type Limit, toDraft, type Unit, units } from './draft.ts';
+import { bytesOf, type Change, changeOf, type Draft, isLimit, type Limit, toDraft, type Unit, units } from './draft.ts';
 import { ImageSettings } from './image-settings.tsx';
 
 interface ProjectFormProps {
@@ -29,6 +29,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
   const formId = useId();
   const change = changeOf(project, draft);
   const isChanged = Object.keys(change).length > 0;
+  const isWhole = [draft.quota, draft.largest].every((limit) => isLimit(bytesOf(limit)));
   const save = useMutation({
     mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
     onSuccess: async () => {
@@ -124,7 +125,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
             {settings.unsaved} <span className="quiet">{changeWords(change).join(' · ')}</span>
           </span>
           <Button onClick={() => set(toDraft(project))}>{settings.discard}</Button>
-          <Button look="main" type="submit" form={formId} busy={save.isPending}>
+          <Button look="main" type="submit" form={formId} busy={save.isPending} disabled={!isWhole}>
             {text.common.save}
           </Button>
         </div>
@@ -138,7 +139,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
 function changeWords(change: Change): string[] {
   const { settings } = text;
   const size = (bytes: number | null) =>
-    bytes === null ? settings.noLimit : Number.isNaN(bytes) ? settings.noNumber : formatBytes(bytes);
+    bytes === null ? settings.noLimit : isLimit(bytes) ? formatBytes(bytes) : settings.noNumber;
   return [
     change.name !== undefined && `${settings.name}: ${change.name}`,
     change.quotaBytes !== undefined && `${settings.quota}: ${size(change.quotaBytes)}`,
@@ -163,7 +164,7 @@ interface LimitFieldProps {
 
 /** An amount and its unit. */
 function LimitField({ label, limit, hint, problem, onChange }: LimitFieldProps) {
-  const isNumber = !Number.isNaN(bytesOf(limit));
+  const isNumber = isLimit(bytesOf(limit));
   return (
     <Field
       label={label}

@@ -8,6 +8,7 @@ import { useGlobalKeys } from './use-global-keys.ts';
 const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
 const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }));
 const MoreSheet = lazy(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet }));
+const SignOut = lazy(async () => ({ default: (await import('./sign-out.tsx')).SignOut }));
 const NewFolder = lazy(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder }));
 const Invite = lazy(async () => ({ default: (await import('../members/invite.tsx')).Invite }));
 const CreateKey = lazy(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey }));
@@ -32,6 +33,7 @@ function Overlays(here: Here) {
     <Suspense>
       {shown === 'palette' && <Palette {...here} />}
       {shown === 'shortcuts' && <ShortcutList />}
+      {shown === 'signOut' && <SignOut />}
       {projectId && (
         <>
           {shown === 'more' && <MoreSheet projectId={projectId} role={here.role} />}

@@ -2,7 +2,7 @@ import { createStore } from '../../store.ts';
 import { phone } from './use-is-phone.ts';
 
 /** What lies over every screen, by keys, from the palette and from menus. */
-export type Overlay = 'palette' | 'shortcuts' | 'newFolder' | 'createKey' | 'invite' | 'more';
+export type Overlay = 'palette' | 'shortcuts' | 'newFolder' | 'createKey' | 'invite' | 'more' | 'signOut';
 
 export const overlay = createStore<Overlay | undefined>(undefined);
 export const openOverlay = (one: Overlay): void => overlay.set(one);

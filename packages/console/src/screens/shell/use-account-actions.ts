@@ -1,15 +1,12 @@
-import { useMutation } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { BookOpen, CircleUser, Keyboard, Languages, LogOut, Moon, Sun, SunMoon } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
-import { call } from '../../api.ts';
 import type { MenuAction } from '../../components/menu-popup.tsx';
 import { toastError } from '../../components/toast.tsx';
-import { queryClient, sessionQuery } from '../../queries.ts';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
-import { forgetChanges } from '../../undo.ts';
-import { closeOverlay, openOverlay } from './overlays.ts';
+import { openOverlay } from './overlays.ts';
+import { countUploads, useSignOut } from './use-sign-out.ts';
 
 const themes: readonly Theme[] = ['system', 'light', 'dark'];
 const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
@@ -19,18 +16,7 @@ const codes: readonly Language[] = ['en', 'de'];
 export function useAccountActions(): readonly MenuAction[] {
   const navigate = useNavigate();
   const chosen = useSyncExternalStore(theme.subscribe, theme.read);
-  const signOut = useMutation({
-    mutationFn: () => call('signOut', {}),
-    onError: toastError,
-    onSuccess: async () => {
-      await navigate({ to: '/sign-in' });
-      closeOverlay();
-      // Who looks at it hears of this, but not of what is cleared.
-      queryClient.setQueryData(sessionQuery.queryKey, null);
-      queryClient.clear();
-      forgetChanges();
-    },
-  });
+  const signOut = useSignOut();
   const { nav, shell, shortcuts } = text;
   return [
     { label: nav.account, icon: CircleUser, run: () => navigate({ to: '/account' }) },
@@ -56,6 +42,11 @@ export function useAccountActions(): readonly MenuAction[] {
       run: () => openOverlay('shortcuts'),
     },
     { label: nav.apiReference, icon: BookOpen, run: () => window.open('/docs', '_blank') },
-    { label: nav.signOut, icon: LogOut, isNewGroup: true, run: () => signOut.mutate() },
+    {
+      label: nav.signOut,
+      icon: LogOut,
+      isNewGroup: true,
+      run: () => (countUploads() > 0 ? openOverlay('signOut') : void signOut().catch(toastError)),
+    },
   ];
 }

@@ -1,0 +1,26 @@
+import { useNavigate } from '@tanstack/react-router';
+import { call } from '../../api.ts';
+import { cancelAll, countUnderWay, readUploads } from '../uploads/uploads.ts';
+
+/** How many uploads have not ended. */
+export function countUploads(): number {
+  const uploads = readUploads();
+  return countUnderWay(uploads) + uploads.preparing;
+}
+
+/** @returns what ends the session; it throws a CadizError if that is refused */
+export function useSignOut(): () => Promise<void> {
+  const navigate = useNavigate();
+  return async () => {
+    const goOn = cancelAll();
+    try {
+      await call('signOut', {});
+    } catch (error) {
+      goOn();
+      throw error;
+    }
+    await navigate({ to: '/sign-in' });
+    // Nothing of the session is left in this window for whoever signs in next, and nothing of it goes on.
+    location.reload();
+  };
+}
