@@ -417,7 +417,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
   test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
     const { projectId, cadiz } = await createFilled('Refusals');
     await fill(cadiz, ['a.txt']);
-    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, { permissions });
     await rowOf(page, 'a.txt').waitFor();
     const fail = (status: number, code: string) => ({
       status,
@@ -449,6 +450,10 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByText('The reason is role_missing.').first().waitFor();
     await rowOf(page, 'a.txt').waitFor();
     expect(await namesIn(cadiz, null)).toEqual(['a.txt']);
+    await page.locator('.toast').getByRole('button', { name: 'Copy the details' }).click();
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    await expect.poll(copied).toBe('role_missing r-1: The reason is role_missing.');
+    expect(await findBarriers(page)).toEqual([]);
 
     await page.reload();
     await page.getByText('r-1').waitFor();
@@ -526,7 +531,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'c').dragTo(rowOf(page, 'b'));
     await page.getByText('1 item moved to b').waitFor();
     await rowOf(page, 'b').click();
-    await page.keyboard.press('Delete');
+    // As on keyboards without a key for that.
+    await page.keyboard.press('Control+Backspace');
     await dialogOf(page)
       .getByRole('button', { name: 'Delete 1 folder' })
       .or(dialogOf(page).getByRole('button', { name: /^Delete/ }))

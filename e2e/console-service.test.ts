@@ -236,9 +236,15 @@ describe.runIf(triesJourneys)('the members of a project', () => {
 
     // The last owner stays.
     const own = page.getByLabel('Role of Ada Example');
-    const second = asked();
     await own.focus();
     await own.selectOption('editor');
+    const question = page.getByRole('dialog', { name: 'Change your own role to Editor?' });
+    await question.getByRole('button', { name: 'Cancel' }).click();
+    await question.waitFor({ state: 'detached' });
+    expect(await own.inputValue()).toBe('owner');
+    await own.selectOption('editor');
+    const second = asked();
+    await question.getByRole('button', { name: 'Change my role' }).click();
     await second;
     expect(await own.inputValue()).toBe('editor');
     const refusal = answered();
@@ -456,6 +462,33 @@ describe.runIf(triesJourneys)('the account', () => {
     await page.getByText('0 sessions ended').waitFor();
     expect(await page.getByText('Your session has ended').count()).toBe(0);
     expect(cadiz.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('that somebody else signs in with, once its session has ended, begins anew', async () => {
+    const other = await signIn('/account');
+    await other.getByText('this one').waitFor();
+    const page = await signUp('Donna', '/account');
+    await page.getByText('this one').waitFor();
+    // What watches the session knows of this one, such as the keys that work everywhere.
+    await page.keyboard.press('Control+k');
+    const palette = page.getByRole('dialog', { name: 'Search or jump to' });
+    await palette.waitFor();
+    await page.keyboard.press('Escape');
+    await palette.waitFor({ state: 'detached' });
+    await page.context().clearCookies();
+    await page.getByRole('button', { name: 'End all others' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    await dialog.getByLabel('E-mail').fill(email);
+    await dialog.getByLabel('Password', { exact: true }).fill(ownPassword);
+    await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.waitForURL(/\/projects/);
+    await page.goto(`${cadiz.url}/account`);
+    await page.getByRole('main').getByText(email).waitFor();
+    // The other session of that person is still there: it was not they who wanted to end all others.
+    expect((await other.request.get(`${cadiz.url}/api/projects`)).status()).toBe(200);
+    expect(cadiz.complaints).toEqual([]);
+    await other.context().close();
     await page.context().close();
   });
 

@@ -5,10 +5,12 @@ import { call, codeOf } from './api.ts';
 /** What many screens read, under the names by which it is read again after a change. */
 
 export const queryClient = new QueryClient({
-  // Whoever has lost access to a project, or it is gone, is told so by the frame of its screens, which looks for it there.
+  // Whoever has lost access to a project is told so by the frame of its screens, once it is no longer among theirs.
   queryCache: new QueryCache({
-    onError(error) {
-      if (codeOf(error) === 'project_not_found')
+    onError(error, { queryKey }) {
+      if (codeOf(error) !== 'project_not_found') return;
+      const projects = queryClient.getQueryData(projectsQuery.queryKey);
+      if (projects?.some(({ id }) => queryKey.includes(id)))
         void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
     },
   }),
@@ -28,6 +30,12 @@ export const sessionQuery = queryOptions({
   queryFn: () => call('getSession', {}),
   staleTime: 60_000,
 });
+/** Reads who has signed in, and forgets all else that was read before. Whoever watches a query that is cleared hears no more of it. */
+export async function beginSession(): Promise<void> {
+  queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
+  await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+}
+
 export const methodsQuery = queryOptions({
   queryKey: ['methods'],
   queryFn: () => call('listSignInMethods', {}),

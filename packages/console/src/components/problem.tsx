@@ -8,6 +8,10 @@ import { CopyButton } from './copy-button.tsx';
 export const messageOf = (error: unknown): string =>
   isCadizError(error) ? error.message : error instanceof Error ? error.message : String(error);
 
+/** What somebody who helps needs to know of it; undefined if it is no answer of the service. */
+export const detailsOf = (error: unknown): string | undefined =>
+  isCadizError(error) && error.requestId ? `${error.code} ${error.requestId}: ${error.message}` : undefined;
+
 /** The problem of one field of a form, by the path that the service names. */
 export const problemOf = (error: unknown, path: string): string | undefined =>
   isCadizError(error) ? error.issues.find((issue) => issue.path === path)?.message : undefined;

@@ -2,9 +2,12 @@ import { Toast as Base } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
 import { useEffect } from 'react';
 import { text } from '../text/text.ts';
+import { CopyButton } from './copy-button.tsx';
 
 export interface ToastData {
   undo?: () => void;
+  /** Of an error: its code and request id, to be copied. */
+  details?: string;
 }
 
 export const manager = Base.createToastManager<ToastData>();
@@ -44,6 +47,7 @@ function Shown() {
           {text.common.undo}
         </button>
       )}
+      {one.data?.details && <CopyButton value={one.data.details} label={text.errors.copyDetails} />}
       <Base.Close className="btn icon" aria-label={text.common.close}>
         <X className="i" aria-hidden="true" />
       </Base.Close>

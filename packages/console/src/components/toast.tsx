@@ -1,6 +1,6 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { remember } from '../undo.ts';
-import { messageOf } from './problem.tsx';
+import { detailsOf, messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
 
 const load = () => import('./toast-region.tsx');
@@ -11,17 +11,25 @@ let isNeeded = false;
 const listeners = new Set<() => void>();
 
 /** Says something for six seconds. With `undo`, ten seconds, and a button that takes it back; so does a key, even later. */
-export async function toast(message: string, data: ToastData = {}): Promise<void> {
-  const undo = data.undo && remember(data.undo);
+export async function toast(message: string, { undo: change, ...data }: ToastData = {}): Promise<void> {
+  const undo = change && remember(change);
   isNeeded = true;
   for (const listener of listeners) listener();
   const { manager, ready } = await load();
   await ready;
-  manager.add({ id: 'only', title: message, timeout: undo ? 10_000 : 6000, data: { ...(undo && { undo }) } });
+  manager.add({
+    id: 'only',
+    title: message,
+    timeout: undo || data.details ? 10_000 : 6000,
+    data: { ...data, ...(undo && { undo }) },
+  });
 }
 
-/** Says what went wrong. */
-export const toastError = (error: unknown): Promise<void> => toast(messageOf(error));
+/** Says what went wrong; its request id can be copied. */
+export function toastError(error: unknown): Promise<void> {
+  const details = detailsOf(error);
+  return toast(messageOf(error), details === undefined ? {} : { details });
+}
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);

@@ -16,7 +16,7 @@ export function Root() {
         <Outlet />
       </Suspense>
       {session && <OverlaysRegion />}
-      <SessionEnded email={session?.user.email} />
+      <SessionEnded user={session?.user} />
       <Toasts />
     </>
   );

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { queryClient, sessionQuery } from '../../queries.ts';
+import { beginSession, queryClient, sessionQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
@@ -21,7 +21,7 @@ export function Invitation() {
   const reload = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   const accept = useForm(async () => {
     const { projectId } = await call('acceptInvitation', { token });
-    queryClient.clear();
+    await beginSession();
     await navigate({ to: '/projects/$projectId/files', params: { projectId } });
   });
   const leave = useForm(async () => {
@@ -50,7 +50,7 @@ export function Invitation() {
       </Entry>
     );
   async function enter() {
-    queryClient.clear();
+    await beginSession();
     await navigate({ to: '/projects' });
   }
   return (

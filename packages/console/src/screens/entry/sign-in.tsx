@@ -6,7 +6,7 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, PasswordField } from '../../components/field.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
-import { methodsQuery, queryClient } from '../../queries.ts';
+import { beginSession, methodsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
@@ -26,7 +26,7 @@ export function SignIn() {
   const navigate = useNavigate();
   const { signIn } = text;
   async function enter() {
-    queryClient.clear();
+    await beginSession();
     await navigate({ href: to, replace: true });
   }
   if (isNew)

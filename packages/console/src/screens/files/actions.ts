@@ -1,6 +1,7 @@
 import { Download, FolderInput, FolderOpen, PencilLine, Trash2 } from 'lucide-react';
 import type { MenuAction } from '../../components/menu-popup.tsx';
 import { text } from '../../text/text.ts';
+import { deleteKeys } from '../shell/shortcuts.ts';
 import type { ListCommands } from './list-commands.ts';
 import type { Entry } from './use-listing.ts';
 
@@ -20,7 +21,7 @@ export function toActions(entry: Entry, commands: ListCommands, canChange: boole
     {
       label: text.common.delete,
       icon: Trash2,
-      shortcut: 'Del',
+      shortcut: deleteKeys.join(''),
       isBad: true,
       isNewGroup: true,
       run: withChosen(commands.remove),

@@ -176,10 +176,11 @@ export function FileList(props: FileListProps) {
       Home: -entries.length,
       End: entries.length,
     };
-    if (event.metaKey || event.ctrlKey) return key === 'a' ? selection.all : undefined;
+    const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
+    const removeThem = canChange ? () => commands.remove(chosen) : undefined;
+    if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
     const step = steps[key];
     if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
-    const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
     // Not at the box or the menu of an entry, which have their own.
     const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;

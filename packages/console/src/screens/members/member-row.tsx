@@ -1,8 +1,10 @@
 import type { Answer } from '@cadiz/contract';
 import { useMutation } from '@tanstack/react-query';
+import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Avatar, Badge } from '../../components/parts.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { membersQuery, queryClient, type Role, useUser } from '../../queries.ts';
@@ -17,9 +19,10 @@ interface MemberRowProps {
   onRemove: () => void;
 }
 
-/** A member. A new role is shown at once, and the old one again if the service refuses it. */
+/** A member. A new role is shown at once, and the old one again if the service refuses it. Owners are asked about their own: they could not take it back. */
 export function MemberRow({ projectId, member: { userId, name, email, role }, isOwner, onRemove }: MemberRowProps) {
   const isOneself = useUser().id === userId;
+  const [own, setOwn] = useState<Role>();
   const { members } = text;
   const change = useMutation({
     // One after the other, so that the last choice wins.
@@ -49,7 +52,7 @@ export function MemberRow({ projectId, member: { userId, name, email, role }, is
             label={members.roleOf(name)}
             value={shown}
             options={roleOptions}
-            onChange={change.mutate}
+            onChange={isOneself ? setOwn : change.mutate}
           />
           <Button
             look="ghost"
@@ -62,6 +65,19 @@ export function MemberRow({ projectId, member: { userId, name, email, role }, is
         </>
       ) : (
         <Badge>{members.roles[role]}</Badge>
+      )}
+      {own && (
+        <FormDialog
+          title={members.ownTitle(members.roles[own])}
+          lead={members.ownLead}
+          submit={members.change}
+          isDanger
+          send={async () => {
+            change.mutate(own);
+            setOwn(undefined);
+          }}
+          onClose={() => setOwn(undefined)}
+        />
       )}
     </li>
   );

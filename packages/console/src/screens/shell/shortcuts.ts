@@ -17,6 +17,9 @@ export interface ShortcutGroup {
 /** The key that goes with letters: it is another on Apple's keyboards. */
 export const commandKey = /Mac|iPhone|iPad/.test(navigator.platform) ? '⌘' : 'Ctrl';
 
+/** What deletes: Apple's small keyboards have no key for that alone. */
+export const deleteKeys = commandKey === '⌘' ? ['⌘', '⌫'] : ['Del'];
+
 const { shortcuts: words, nav } = text;
 
 export const globalShortcuts: readonly ShortcutGroup[] = [
@@ -72,7 +75,7 @@ export const fileShortcuts: readonly ShortcutGroup[] = [
       { keys: ['F2'], label: words.rename },
       { keys: ['M'], label: words.moveTo },
       { keys: ['⇧', 'D'], label: words.download },
-      { keys: ['Del'], label: words.delete },
+      { keys: deleteKeys, label: words.delete },
     ],
   },
   { title: words.inPreview, shortcuts: [{ keys: ['←', '→'], label: words.neighbours }] },
