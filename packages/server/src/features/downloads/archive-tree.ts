@@ -1,6 +1,7 @@
+import type pg from 'pg';
 import type { OpenProject } from '../../access/open-project.ts';
 import type { Deps } from '../../deps.ts';
-import { fileInSight } from '../../tree/in-sight.ts';
+import { fileInSight, unmarkedByParent } from '../../tree/in-sight.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { createEntryNames, type EntryNames } from './archive-names.ts';
 
@@ -18,19 +19,27 @@ export interface ArchivedFile {
   createdAt: Date;
 }
 
-export interface ArchivedFolder {
+/** A folder of the tree, which leads from the root, or from the folders of a selection, to all that is below. */
+interface TreeRow {
   /** Null for the project's root. */
   id: string | null;
-  /** Ends in a slash; empty for the root. */
-  path: string;
+  /** Null for what is at the top of the archive. */
+  parentId: string | null;
+  /** In the library; of the folders of a selection, in the archive. */
+  name: string;
   /** For the root, when the archive was requested. */
   createdAt: Date;
   updatedAt: Date;
   fileCount: number;
   /** The marks of its files, combined by xor: a string, since it has 64 bits. */
   fileMarks: string;
-  /** The names used in it, if its folders have been named already. */
-  names?: EntryNames | undefined;
+}
+
+export interface ArchivedFolder extends TreeRow {
+  /** Ends in a slash; empty for the root. */
+  path: string;
+  /** The names used in it. Its folders have theirs already. */
+  names: EntryNames;
 }
 
 const fileColumns = `id, file_name as name, store_key as "storeKey", file_size as "sizeBytes", created_at as "createdAt"`;
@@ -64,75 +73,85 @@ export async function findSelected(
   return { files: files.rows, folders: folders.rows };
 }
 
-/** With the folder's path in the library, below the names of the roots. */
-type FolderRow = Omit<ArchivedFolder, 'names'>;
+/** The roots of an archive: ids of folders, and the name of each in the archive. */
+interface Roots {
+  ids: string[];
+  names: string[];
+}
 
 /**
  * The folders below the roots, or all folders of the project, with the number and marks of the files in each at one
- * moment. A folder comes before its contents.
- * @param roots ids of folders, and the name of each in the archive; undefined for the whole project
+ * moment. They are read at once; their paths, which can be far longer than all else, are made one at a time. A folder comes
+ * before its contents.
+ * @param roots undefined for the whole project
  */
 export async function readTree(
   deps: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
-  roots: { ids: string[]; names: string[] } | undefined,
+  roots: Roots | undefined,
   at: Date,
-): Promise<ArchivedFolder[]> {
-  const rows = await readFolders(deps, project, roots, at);
-  const above = new Map<string, Pick<FolderRow, 'id' | 'path'>>([['', { id: null, path: '' }]]);
-  const namesBelow = new Map<string, EntryNames>();
-  const paths: string[] = [];
-  for (const { id, path } of rows) {
-    const start = path.lastIndexOf('/', path.length - 2) + 1;
-    const [place, name] = [path.slice(0, start), path.slice(start, -1)];
-    const parent = above.get(place);
-    if (!parent) throw new Error('A folder in an archive comes before its parent.');
-    let given = name;
-    if (path !== '' && !(roots && place === '')) {
-      const names = namesBelow.get(place) ?? createNamesIn(deps, project, parent.id);
-      given = await names.give(name, false);
-      // The folder's other contents must avoid a name that is not the subfolder's own, which no query would find.
-      if (given !== name) namesBelow.set(place, names);
-    }
-    const safePath = path === '' ? '' : `${parent.path}${given}/`;
-    above.set(path, { id, path: safePath });
-    paths.push(safePath);
+): Promise<AsyncGenerator<ArchivedFolder, void>> {
+  const { rows } = await deps.db.pool.query<TreeRow>(treeStatement(project.id, roots, at));
+  const below = new Map<string | null, TreeRow[]>();
+  for (const row of rows) {
+    const siblings = below.get(row.parentId);
+    if (row.id === null) continue;
+    if (siblings) siblings.push(row);
+    else below.set(row.parentId, [row]);
   }
-  return rows.map((row, i) => ({ ...row, path: paths[i] ?? '', names: namesBelow.get(row.path) }));
+
+  async function* walk(row: TreeRow, path: string): AsyncGenerator<ArchivedFolder, void> {
+    const names = createNamesIn(deps, project, row.id);
+    const folders = below.get(row.id) ?? [];
+    const paths: string[] = [];
+    for (const { name } of folders) paths.push(`${path}${await names.give(name, false)}/`);
+    yield { ...row, path, names };
+    for (const [index, folder] of folders.entries()) yield* walk(folder, paths[index] ?? '');
+  }
+
+  async function* walkAll(): AsyncGenerator<ArchivedFolder, void> {
+    const root = rows.find(({ id }) => id === null);
+    if (root) yield* walk(root, '');
+    else for (const top of below.get(null) ?? []) yield* walk(top, `${top.name}/`);
+  }
+  return walkAll();
 }
 
-async function readFolders(
-  { db }: Pick<Deps, 'db'>,
-  project: OpenProject<'files:read'>,
-  roots: { ids: string[]; names: string[] } | undefined,
-  at: Date,
-): Promise<FolderRow[]> {
+/**
+ * A folder that is selected, and in another one that is, comes twice: what is in it is there once, and belongs to both. As
+ * in `joinChildren`, one folder is looked up after the other.
+ */
+export function treeStatement(projectId: string, roots: Roots | undefined, at: Date): pg.QueryConfig {
   const top = roots
-    ? `select f.id, root.name || '/', f.created_at, f.updated_at
+    ? `select f.id, null::uuid, root.name, f.created_at, f.updated_at
        from unnest($3::uuid[], $4::text[]) as root (id, name)
        join folders f on f.project_id = $1 and f.id = root.id and f.trash_id is null`
-    : `select id, name || '/', created_at, updated_at from folders
+    : `select id, null::uuid, name, created_at, updated_at from folders
        where project_id = $1 and parent_id is null and trash_id is null`;
+  // The order is that of the index on the folder, which the planner prefers to others for it.
   const filesIn = (inFolder: string) => `lateral (
-    select count(*)::int as count, coalesce(bit_xor(${mark}), 0)::text as marks from files
-    where project_id = $1 and ${inFolder} and trash_id is null and created_at <= $2) f`;
-  const { rows } = await db.pool.query<FolderRow>({
+    select count(*)::int as count, coalesce(bit_xor(${mark}), 0)::text as marks from (
+      select id from files where project_id = $1 and ${inFolder} and ${unmarkedByParent} and created_at <= $2
+      order by folder_id, trash_id, id offset 0
+    ) files) f`;
+  return {
     name: `archive-tree-${roots ? 'selected' : 'all'}`,
     text: `
-      with recursive tree (id, path, created_at, updated_at) as (
+      with recursive tree (id, parent_id, name, created_at, updated_at) as (
         ${top}
-        union all
-        select f.id, tree.path || f.name || '/', f.created_at, f.updated_at from folders f
-        join tree on f.project_id = $1 and f.parent_id = tree.id and f.trash_id is null
+        union
+        select child.* from tree cross join lateral (
+          select id, parent_id, name, created_at, updated_at from folders
+          where project_id = $1 and parent_id = tree.id and ${unmarkedByParent} offset 0
+        ) child
       ), counted as (
-        select id, path, created_at, updated_at, count, marks from tree, ${filesIn('folder_id = tree.id')}
-        ${roots ? '' : `union all select null, '', $2, $2, count, marks from ${filesIn('folder_id is null')}`}
+        select tree.*, count, marks from tree, ${filesIn('folder_id = tree.id')}
+        ${roots ? '' : `union all select null, null, '', $2, $2, count, marks from ${filesIn('folder_id is null')}`}
       )
-      select id, path, created_at as "createdAt", updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
-      from counted order by path collate "C"`,
-    values: roots ? [project.id, at, roots.ids, roots.names] : [project.id, at],
-  });
-  return rows;
+      select id, parent_id as "parentId", name, created_at as "createdAt", updated_at as "updatedAt", count as "fileCount", marks as "fileMarks"
+      from counted order by name collate "C", id`,
+    values: [projectId, at.toISOString(), ...(roots ? [roots.ids, roots.names] : [])],
+  };
 }
 
 /** The names in one folder of the library (null: the root). */
@@ -171,7 +190,7 @@ interface FileRow extends ArchivedFile {
 export async function* readFiles(
   deps: Pick<Deps, 'db'>,
   project: OpenProject<'files:read'>,
-  { id: folderId, fileCount, fileMarks, names = createNamesIn(deps, project, folderId) }: ArchivedFolder,
+  { id: folderId, fileCount, fileMarks, names }: ArchivedFolder,
   at: Date,
 ): AsyncGenerator<ArchivedFile[], void> {
   const inFolder = (column: string) => (folderId === null ? `${column} is null` : `${column} = $2`);

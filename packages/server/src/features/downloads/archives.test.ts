@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { countHandled, planOf } from '../../../test/explain.ts';
 import { measureBuffers } from '../../../test/memory.ts';
 import { type CallOptions, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { extractZip, hasZipTools, readZip, testZip } from '../../../test/zip-tools.ts';
@@ -12,6 +13,7 @@ import { createApp } from '../../http/app.ts';
 import { listen } from '../../http/listen.ts';
 import { createStreamSlots } from '../../serving/stream-slots.ts';
 import { toNameKey } from '../../tree/name-key.ts';
+import { treeStatement } from './archive-tree.ts';
 
 let service: TestService;
 let ada: Person;
@@ -104,6 +106,46 @@ describe('the contents of an archive', () => {
     await createFile('root.txt', 'root');
     await createFile('in.txt', 'in', folder);
     expect(await contentsOf(await linkTo())).toEqual({ 'root.txt': 'root', 'a/': '', 'a/in.txt': 'in' });
+  });
+
+  readBack('a folder and one inside it, each with all of its contents', async () => {
+    const outer = await createFolder('outer');
+    const inner = await createFolder('inner', outer);
+    await createFile('in.txt', 'in', await createFolder('deep', inner));
+    expect(await contentsOf(await linkTo({ folderIds: [outer, inner] }))).toEqual({
+      'inner/': '',
+      'inner/deep/': '',
+      'inner/deep/in.txt': 'in',
+      'outer/': '',
+      'outer/inner/': '',
+      'outer/inner/deep/': '',
+      'outer/inner/deep/in.txt': 'in',
+    });
+  });
+
+  test('each folder is looked up once, however many there are', async () => {
+    const deepest = Array.from({ length: 16 }, (_, level) => `${level}`).join('/');
+    const paths = Array.from({ length: 84 }, (_, n) => `${deepest}/${n}`);
+    const ensure = await service.call('POST', '/api/storage/folders/ensure', {
+      as: ada,
+      body: { projectId, parentId: null, paths },
+    });
+    expect(ensure.status).toBe(200);
+    await service.deps.db.pool.query(
+      `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, folder_id, etag, created_at, updated_at)
+       select $1, gen_random_uuid(), n::text, 'a', 'a', 1, 'text/plain', $2, 'e', now(), now() from generate_series(1, 1000) n`,
+      [projectId, ensure.body.folders[0].id],
+    );
+    for (const mode of ['custom', 'generic'] as const) {
+      const plan = await planOf(service.deps.db.pool, treeStatement(projectId, undefined, new Date()), mode);
+      const handled = (relation: string) =>
+        plan
+          .filter((node) => node['Relation Name'] === relation)
+          .reduce((sum, node) => sum + countHandled(node) * node['Actual Loops'], 0);
+      // Those at the top are found among all folders.
+      expect(handled('folders')).toBeLessThanOrEqual(2 * 100);
+      expect(handled('files')).toBeLessThanOrEqual(2 * 1000);
+    }
   });
 
   readBack('files and folders from several places, under distinct names', async () => {

@@ -91,7 +91,7 @@ async function selectEntries(
 
   async function* entries(): AsyncGenerator<ZipEntry, void> {
     yield* toEntries(deps, '', names.files, signal);
-    for (const folder of tree) {
+    for await (const folder of tree) {
       const { path, createdAt, updatedAt } = folder;
       // A folder created later is there only as the place of earlier files moved into it, and has no entry of its own.
       if (path !== '' && createdAt <= at) yield { path, modifiedAt: updatedAt };

@@ -48,7 +48,7 @@ async function readProjectUsage({ db }: Pick<Deps, 'db'>, project: OpenProject<'
 
 /**
  * Sums every folder of the tree, including those in the trash, from an index that has the sizes next to each file's
- * folder.
+ * folder. As in `joinChildren`, one folder is looked up after the other.
  */
 async function readFolderUsage(
   { db }: Pick<Deps, 'db'>,
@@ -61,8 +61,9 @@ async function readFolderUsage(
       with recursive tree as (
         select id, true as is_live from folders where project_id = $1 and id = $2 and trash_id is null
         union
-        select below.id, below.trash_id is null from folders below
-        join tree on below.project_id = $1 and below.parent_id = tree.id
+        select below.* from tree cross join lateral (
+          select id, trash_id is null from folders where project_id = $1 and parent_id = tree.id offset 0
+        ) below
       ), stored as (
         select count(*) filter (where is_live and trash_id is null) as live_files,
                coalesce(sum(file_size) filter (where is_live and trash_id is null), 0) as live_bytes,
