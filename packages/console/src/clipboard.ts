@@ -1,16 +1,4 @@
-import { toast } from './components/toast.tsx';
 import { text } from './text/text.ts';
-
-/** Copies a text; if the browser refuses, says so. @returns whether it has been copied */
-export async function copyOrSay(value: string): Promise<boolean> {
-  try {
-    await copyText(value);
-    return true;
-  } catch {
-    void toast(text.common.copyFailed);
-    return false;
-  }
-}
 
 /**
  * Copies a text. Browsers offer their clipboard to pages of https and of this machine alone, so that elsewhere the older

@@ -1,6 +1,6 @@
-import { Check, Copy } from 'lucide-react';
+import { Check, Copy, X } from 'lucide-react';
 import { useState } from 'react';
-import { copyOrSay } from '../clipboard.ts';
+import { copyText } from '../clipboard.ts';
 import { text } from '../text/text.ts';
 
 interface CopyButtonProps {
@@ -9,25 +9,40 @@ interface CopyButtonProps {
   onCopied?: () => void;
 }
 
-/** Copies a text, and says so for a moment. */
+const icons = { none: Copy, copied: Check, refused: X };
+/** How long an outcome is shown, in milliseconds. */
+const shownFor = { copied: 2000, refused: 10_000 };
+
+/** Copies a text, and says for a moment whether the browser has let it. */
 export function CopyButton({ value, label = text.common.copy, onCopied }: CopyButtonProps) {
-  const [isCopied, setCopied] = useState(false);
-  async function copy() {
-    if (!(await copyOrSay(value))) return;
-    setCopied(true);
-    onCopied?.();
-    setTimeout(() => setCopied(false), 2000);
+  const [outcome, setOutcome] = useState<keyof typeof icons>('none');
+  function show(shown: keyof typeof shownFor) {
+    setOutcome(shown);
+    setTimeout(() => setOutcome('none'), shownFor[shown]);
   }
-  const Icon = isCopied ? Check : Copy;
+  async function copy() {
+    try {
+      await copyText(value);
+    } catch {
+      show('refused');
+      return;
+    }
+    show('copied');
+    onCopied?.();
+  }
+  const Icon = icons[outcome];
   return (
-    <button
-      type="button"
-      className="copy"
-      title={label}
-      aria-label={isCopied ? text.common.copied : label}
-      onClick={copy}
-    >
-      <Icon className="i s" aria-hidden="true" />
-    </button>
+    <>
+      <button
+        type="button"
+        className="copy"
+        title={label}
+        aria-label={outcome === 'copied' ? text.common.copied : label}
+        onClick={copy}
+      >
+        <Icon className="i s" aria-hidden="true" />
+      </button>
+      {outcome === 'refused' && <span role="alert">{text.common.copyFailed}</span>}
+    </>
   );
 }

@@ -3,7 +3,7 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { Ban } from 'lucide-react';
 import { type FormEvent, useState } from 'react';
 import { clientOf } from '../../api.ts';
-import { copyOrSay } from '../../clipboard.ts';
+import { copyText } from '../../clipboard.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Field, Select } from '../../components/field.tsx';
@@ -90,7 +90,10 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
           ? undefined
           : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
       const { url } = await clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
-      if (await copyOrSay(url)) void toast(words.copied);
+      await copyText(url).then(
+        () => void toast(words.copied),
+        () => void toast(text.common.copyFailed),
+      );
     },
     onSettled: onCreated,
   });
