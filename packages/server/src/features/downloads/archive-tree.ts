@@ -94,8 +94,8 @@ export async function readTree(
   const { rows } = await deps.db.pool.query<TreeRow>(treeStatement(project.id, roots, at));
   const below = new Map<string | null, TreeRow[]>();
   for (const row of rows) {
-    const siblings = below.get(row.parentId);
     if (row.id === null) continue;
+    const siblings = below.get(row.parentId);
     if (siblings) siblings.push(row);
     else below.set(row.parentId, [row]);
   }
@@ -103,10 +103,10 @@ export async function readTree(
   async function* walk(row: TreeRow, path: string): AsyncGenerator<ArchivedFolder, void> {
     const names = createNamesIn(deps, project, row.id);
     const folders = below.get(row.id) ?? [];
-    const paths: string[] = [];
-    for (const { name } of folders) paths.push(`${path}${await names.give(name, false)}/`);
+    const given: string[] = [];
+    for (const { name } of folders) given.push(await names.give(name, false));
     yield { ...row, path, names };
-    for (const [index, folder] of folders.entries()) yield* walk(folder, paths[index] ?? '');
+    for (const [index, folder] of folders.entries()) yield* walk(folder, `${path}${given[index]}/`);
   }
 
   async function* walkAll(): AsyncGenerator<ArchivedFolder, void> {
