@@ -1,5 +1,3 @@
-import { text } from './text/text.ts';
-
 /**
  * Copies a text. Browsers offer their clipboard to pages of https and of this machine alone, so that elsewhere the older
  * way is taken.
@@ -15,5 +13,5 @@ export async function copyText(value: string): Promise<void> {
   field.select();
   const isCopied = document.execCommand('copy');
   field.remove();
-  if (!isCopied) throw new Error(text.common.copyFailed);
+  if (!isCopied) throw new Error('The browser refused to copy.');
 }

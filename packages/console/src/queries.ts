@@ -30,10 +30,13 @@ export const sessionQuery = queryOptions({
   queryFn: () => call('getSession', {}),
   staleTime: 60_000,
 });
+/** Reads who is signed in, however lately that was read. */
+export const readSession = () => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+
 /** Reads who has signed in, and forgets all else that was read before. Whoever watches a query that is cleared hears no more of it. */
 export async function beginSession(): Promise<void> {
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
-  await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+  await readSession();
 }
 
 export const methodsQuery = queryOptions({

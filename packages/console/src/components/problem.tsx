@@ -21,6 +21,7 @@ export function ProblemNote({ error, action }: { error: unknown; action?: ReactN
   if (!error) return null;
   const requestId = isCadizError(error) ? error.requestId : undefined;
   const code = isCadizError(error) ? error.code : 'error';
+  const details = detailsOf(error);
   return (
     <div className="note bad" role="alert">
       <CircleAlert className="i" aria-hidden="true" />
@@ -28,11 +29,11 @@ export function ProblemNote({ error, action }: { error: unknown; action?: ReactN
         <span>{messageOf(error)}</span>
         <span className="line wrap cap second">
           <span className="mono">{code}</span>
-          {requestId && (
+          {details && (
             <>
               <span>{text.errors.requestId}</span>
               <span className="mono">{requestId}</span>
-              <CopyButton value={`${code} ${requestId}: ${messageOf(error)}`} label={text.errors.copyDetails} />
+              <CopyButton value={details} label={text.errors.copyDetails} />
             </>
           )}
         </span>

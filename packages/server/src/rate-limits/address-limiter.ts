@@ -1,7 +1,8 @@
-import { RateLimiterPostgres, RateLimiterRes } from 'rate-limiter-flexible';
+import { RateLimiterRes } from 'rate-limiter-flexible';
 import type { Database } from '../db/open.ts';
 import { toWideBlock, wideBlockFactor } from './address-block.ts';
 import { createAdmission, createWindows } from './bounded.ts';
+import { createSharedLimiter, type Limit } from './shared-limiter.ts';
 
 /** Limits each IP address, by the blocks of `toAddressBlock`, exactly across all processes. */
 export interface AddressLimiter {
@@ -9,12 +10,6 @@ export interface AddressLimiter {
   consume(block: string): Promise<RateLimiterRes>;
   /** Uncounts one attempt. */
   reward(block: string): Promise<unknown>;
-}
-
-export interface AddressLimit {
-  points: number;
-  /** Seconds. */
-  duration: number;
 }
 
 const maxRemembered = 20_000;
@@ -29,7 +24,7 @@ const hourSeconds = 3600;
 export function createAddressLimiter(
   db: Pick<Database, 'kind' | 'pool'>,
   keyPrefix: string,
-  { points, duration }: AddressLimit,
+  { points, duration }: Limit,
   rows = maxRows,
 ): AddressLimiter {
   const narrow = createLimiter(db, keyPrefix, { points, duration });
@@ -64,28 +59,13 @@ interface Limiter {
   shared: AddressLimiter | undefined;
 }
 
-function createLimiter(
-  { kind, pool }: Pick<Database, 'kind' | 'pool'>,
-  keyPrefix: string,
-  limit: AddressLimit,
-): Limiter {
-  const here = createMemoryLimiter(limit);
-  if (kind === 'embedded') return { here, shared: undefined };
-  const shared = new RateLimiterPostgres({
-    keyPrefix,
-    ...limit,
-    storeClient: pool,
-    storeType: 'pool',
-    tableName: 'sign_in_limits',
-    tableCreated: true,
-    // The limiters of accounts clean up this table for all limiters.
-    clearExpiredByTimeout: false,
-  });
-  return { here, shared };
+function createLimiter(db: Pick<Database, 'kind' | 'pool'>, keyPrefix: string, limit: Limit): Limiter {
+  const shared = db.kind === 'embedded' ? undefined : createSharedLimiter(db, keyPrefix, limit);
+  return { here: createMemoryLimiter(limit), shared };
 }
 
 /** A bounded replacement for `RateLimiterMemory`, which never evicts anything early and so has no limit on its size. */
-function createMemoryLimiter({ points, duration }: AddressLimit): AddressLimiter {
+function createMemoryLimiter({ points, duration }: Limit): AddressLimiter {
   const windows = createWindows(maxRemembered, duration);
   return {
     async consume(block) {

@@ -6,9 +6,9 @@ import {
 } from 'rate-limiter-flexible';
 import type { Database } from '../db/open.ts';
 
-/** So many in so many seconds. */
 export interface Limit {
   points: number;
+  /** Seconds. */
   duration: number;
 }
 
@@ -26,7 +26,7 @@ export function createSharedLimiter(
     storeType: 'pool',
     tableName: 'sign_in_limits',
     tableCreated: true,
-    // One of them cleans up the table for all.
+    // The limiter of accounts cleans up this table for all limiters.
     clearExpiredByTimeout: keyPrefix === 'account',
   });
 }

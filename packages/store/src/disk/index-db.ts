@@ -38,8 +38,10 @@ export interface IndexDb {
   buckets(): { name: string; record: BucketRecord }[];
   /** False if there is no such bucket. */
   updateBucket(bucket: string, change: (record: BucketRecord) => BucketRecord): Promise<boolean>;
-  /** Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. */
-  /** `begun`: some of its uploads are gone, so that others get their turn; call it again. */
+  /**
+   * Deletes a bucket if it is empty, with its uploads under way; `removed` is what was released. `begun`: some of its uploads
+   * are gone, so that others get their turn; call it again.
+   */
   deleteBucket(bucket: string): Promise<{ outcome: 'deleted' | 'begun' | 'absent' | 'not-empty'; removed: LetGo[] }>;
   /** The name of an object in the index and in packs: bucket, NUL, key. */
   nameOf(bucket: string, key: string): Buffer;

@@ -1,6 +1,6 @@
 import { lazy, useState, useSyncExternalStore } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
-import { queryClient, type Session, sessionQuery } from '../../queries.ts';
+import { readSession, type Session } from '../../queries.ts';
 import { isSignedOut, signedInAgain, subscribe } from '../../signed-out.ts';
 import { text } from '../../text/text.ts';
 import { cancelAll } from '../uploads/uploads.ts';
@@ -15,7 +15,7 @@ export function SessionEnded({ user: present }: { user: Session['user'] | undefi
   if (present && !isOpen && present !== user) setUser(present);
   const { endedTitle, endedLead } = text.signIn;
   async function goOn() {
-    const session = await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    const session = await readSession();
     if (user === undefined || session?.user.id === user.id) return signedInAgain();
     // What waits is another person's, and so is what this window shows.
     cancelAll();

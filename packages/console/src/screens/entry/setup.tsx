@@ -5,7 +5,7 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, PasswordField } from '../../components/field.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
-import { methodsQuery, queryClient, sessionQuery } from '../../queries.ts';
+import { methodsQuery, queryClient, readSession } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
@@ -23,7 +23,7 @@ export function Setup() {
     const given = typed?.trim() || token;
     await call('signUp', { name, email, password }, given ? { 'X-Setup-Token': given } : {});
     await queryClient.invalidateQueries({ queryKey: methodsQuery.queryKey });
-    await queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
+    await readSession();
     await navigate({ to: '/projects/new' });
   });
   const { setup } = text;

@@ -6,8 +6,7 @@ export type Trouble = 'failing' | 'gone' | 'disabled';
 
 /**
  * Tells the owners of the project that an endpoint is in trouble, if a mail server is set and they have not been told too
- * often. The message contains nothing that a
- * user or a receiver chose, not even the URL of the endpoint.
+ * often. The message contains nothing that a user or a receiver chose, not even the URL of the endpoint.
  */
 export async function tellOwners(
   { db, mail, webhookMails, config, log }: Pick<Deps, 'db' | 'mail' | 'webhookMails' | 'config' | 'log'>,
