@@ -133,11 +133,8 @@ export function FileList(props: FileListProps) {
     setCurrent({ id: entry.id, index: next });
     virtual.scrollToIndex(lines.of(next));
     if (isExtending) selection.extend(entry.id, entries[current]?.id);
-    requestAnimationFrame(() => {
-      // Whoever types a name by now keeps the focus.
-      if (isTyping(document.activeElement)) return;
-      document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true });
-    });
+    // At once where it is drawn: what the next key opens gives the focus back to what had it.
+    if (!focus(entry)) requestAnimationFrame(() => focus(entry));
   }
   useKeptFocus(scroller, entries, () => {
     const row = currentId === undefined ? null : document.getElementById(elementIdOf(currentId));
@@ -285,6 +282,13 @@ export function focusList(): void {
 const hasFocus = ({ id }: Entry) =>
   document.activeElement === document.body ||
   document.getElementById(elementIdOf(id))?.contains(document.activeElement) === true;
+
+/** Gives an entry the focus, unless somebody types a name. @returns whether it is drawn */
+function focus({ id }: Entry): boolean {
+  const row = document.getElementById(elementIdOf(id));
+  if (!isTyping(document.activeElement)) row?.focus({ preventScroll: true });
+  return row !== null;
+}
 
 const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
 
