@@ -417,8 +417,9 @@ async function hold(table: 'users' | 'projects' | 'api_keys', id: string) {
     isReleased: () => isReleased,
     async isAwaited(): Promise<boolean> {
       if (isReleased) return false;
+      // Not `pg_stat_activity`: within a transaction it stays as it first was, without connections that were opened since.
       const { rowCount } = await client.query(
-        'select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))',
+        'select from pg_locks where not granted and pg_backend_pid() = any(pg_blocking_pids(pid))',
       );
       return rowCount !== 0;
     },

@@ -3,6 +3,7 @@ import { CreateProjectRequest } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { countWaiting } from '../../../test/database.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
+import { deleteProject } from './delete-project.ts';
 
 let service: TestService;
 let ada: Person;
@@ -228,6 +229,25 @@ describe('deleting a project', () => {
     expect(await counts(projectId)).toEqual([0, 0, 0, 0, 1]);
     expect(await counts(other)).toEqual([1, 2, 1, 1, 0]);
     expect(outcome(await call('DELETE', `/api/projects/${projectId}?force=true`))).toBe('404 project_not_found');
+  });
+
+  test('deletes its files in statements that each delete a bounded number', async () => {
+    const [projectId, other] = [await service.createProject(ada), await service.createProject(ada)];
+    const { pool } = service.deps.db;
+    const add = `insert into files (project_id, id, store_key, file_name, name_key, file_size, mime_type, etag)
+      select $1, gen_random_uuid(), 'k' || n, 'f' || n, 'f' || n, 1, 'text/plain', 'e' from generate_series(1, 25) n`;
+    for (const id of [projectId, other]) await pool.query(add, [id]);
+    await pool.query(`
+      create table deleted_at_once (files bigint);
+      create function count_deleted() returns trigger language plpgsql as $$
+        begin insert into deleted_at_once select count(*) from gone; return null; end $$;
+      create trigger count_deleted after delete on files referencing old table as gone
+        for each statement execute function count_deleted()`);
+    await deleteProject(service.deps, { kind: 'session', userId: ada.id }, { projectId, force: 'true' }, 10);
+    const { rows } = await pool.query('select files from deleted_at_once');
+    await pool.query('drop trigger count_deleted on files; drop function count_deleted; drop table deleted_at_once');
+    expect(rows.map(({ files }) => files)).toEqual([10, 10, 5]);
+    expect([await count('files', projectId), await count('files', other)]).toEqual([0, 25]);
   });
 
   test.each(['yes', '1', 'TRUE', ''])('force=%s is 400', async (force) => {
