@@ -14,7 +14,7 @@ import type { Passwords } from './identity/passwords/passwords.ts';
 import type { SignInLimits } from './identity/sign-in-limits.ts';
 import type { Setup } from './identity/sign-up/setup.ts';
 import type { ImageTokens } from './images/image-tokens.ts';
-import type { ThumbnailUrls } from './images/thumbnail-urls.ts';
+import type { ThumbnailFields } from './images/thumbnail-fields.ts';
 import type { LimitsCache } from './limits/find-limits.ts';
 import type { PresignedBytes } from './limits/presigned-bytes.ts';
 import type { Mailer } from './mail/mailer.ts';
@@ -84,7 +84,7 @@ export interface Deps {
   /** Makes images in processes of its own; undefined if that is switched off, or `sharp` is not installed. */
   images: ImageMaker | undefined;
   /** URLs of thumbnails that have been signed, for listings. */
-  thumbnailUrls: ThumbnailUrls;
+  thumbnailFields: ThumbnailFields;
   /** For links whose bytes go through the service. */
   linkSlots: StreamSlots;
   /** What has happened in projects, as it is numbered. */

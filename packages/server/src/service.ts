@@ -18,7 +18,7 @@ import { makeSetup, type Setup } from './identity/sign-up/setup.ts';
 import { hasAnybody } from './identity/users/has-anybody.ts';
 import { createImageTokens } from './images/image-tokens.ts';
 import { openImages } from './images/open-images.ts';
-import { createThumbnailUrls } from './images/thumbnail-urls.ts';
+import { createThumbnailFields } from './images/thumbnail-fields.ts';
 import { createJobs } from './jobs/jobs.ts';
 import { createKinds } from './jobs/kinds.ts';
 import { startJobs } from './jobs/run-jobs.ts';
@@ -152,7 +152,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       linkTokens: createLinkTokens(secret),
       linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
       imageTokens: createImageTokens(secret, now),
-      thumbnailUrls: createThumbnailUrls(),
+      thumbnailFields: createThumbnailFields(),
       images,
       feed,
       lookupHost: createHostLookup({ isInside: config.webhookAllowNetworks !== undefined }),

@@ -22,7 +22,7 @@ import { createPasswords, type Passwords } from '../src/identity/passwords/passw
 import { createSignInLimits } from '../src/identity/sign-in-limits.ts';
 import type { Setup } from '../src/identity/sign-up/setup.ts';
 import { createImageTokens } from '../src/images/image-tokens.ts';
-import { createThumbnailUrls } from '../src/images/thumbnail-urls.ts';
+import { createThumbnailFields } from '../src/images/thumbnail-fields.ts';
 import { createMailer } from '../src/mail/mailer.ts';
 import { openCaches } from '../src/open-caches.ts';
 import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
@@ -189,7 +189,7 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     linkTokens: createLinkTokens(secret),
     linkSlots: createStreamSlots(config.linksAtOnce, 'links_busy', now),
     imageTokens: createImageTokens(secret, now),
-    thumbnailUrls: createThumbnailUrls(),
+    thumbnailFields: createThumbnailFields(),
     images: options.images,
     feed,
     webhookMails: createWebhookMailLimits(db),

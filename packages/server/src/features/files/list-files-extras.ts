@@ -12,7 +12,7 @@ import { type PathRow, pathsStatement, toPaths } from '../../tree/folder-paths.t
 import type { Kind, Listed } from './cursor.ts';
 import { separator } from './list-files-sql.ts';
 
-type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'log' | 'now'>;
+type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailFields' | 'log' | 'now'>;
 
 /** What a listing says of its rows beyond what they hold. */
 export interface Extras {
@@ -56,11 +56,12 @@ export async function addExtras(
     rows
       .filter((row) => row.kind === kind)
       .map(({ id, parentId, text }) =>
-        withFields(text, {
-          path: findPath?.(parentId),
-          thumbnailUrl: thumbnails?.get(id),
-          childCount: kind === 'folders' && childCounts ? (childCounts.get(id) ?? null) : undefined,
-        }),
+        withFields(
+          text,
+          findPath ? toField('path', findPath(parentId)) : '',
+          thumbnails?.get(id) ?? '',
+          kind === 'folders' && childCounts ? toField('childCount', childCounts.get(id) ?? null) : '',
+        ),
       )
       .join(separator);
   return { folders: write('folders'), files: write('files') };
@@ -97,18 +98,23 @@ function parseParentId(kind: Kind, text: string): string | null {
   return kind === 'files' ? row.folderId : row.parentId;
 }
 
-/** The JSON of an object that has at least one field, with further fields; undefined ones are left out. */
-function withFields(text: string, fields: Record<string, unknown>): string {
-  const more = JSON.stringify(fields).slice(1);
-  return more === '}' ? text : `${text.slice(0, -1)},${more}`;
+/** A field of an object that has others before it, as JSON. */
+function toField(name: string, value: unknown): string {
+  return `,${JSON.stringify(name)}:${JSON.stringify(value)}`;
+}
+
+/** The JSON of an object that has at least one field, with further fields (see `toField`). */
+function withFields(text: string, ...fields: string[]): string {
+  const more = fields.join('');
+  return more === '' ? text : `${text.slice(0, -1)}${more}}`;
 }
 
 /** How long the URL of a thumbnail is valid at least: somebody may look at a page for a while before scrolling. */
 const thumbnailSeconds = 3600;
 
 /**
- * Signed URLs of the thumbnails that have been made, by the ids of their files: the one that fits inside a square of
- * this side, or else the one of this width. A URL stays the same for as long as `toLifetime` lets it, and the database is
+ * Signed URLs of the thumbnails that have been made, as fields (see `toField`) by the ids of their files: the one that fits
+ * inside a square of this side, or else the one of this width. A URL stays the same for as long as `toLifetime` lets it, and the database is
  * asked only for those that this process has not signed yet.
  */
 async function signThumbnails(
@@ -118,28 +124,27 @@ async function signThumbnails(
   side: number,
   reading: Reading,
 ): Promise<ReadonlyMap<string, string>> {
-  const images = rows.filter(isImage);
-  if (images.length === 0) return new Map();
   const lifetime = toLifetime(deps.now(), thumbnailSeconds);
   const prefix = `${projectId} ${side} ${lifetime.signedAt} `;
-  const urls = new Map<string, string>();
+  const fields = new Map<string, string>();
   const unknown: string[] = [];
-  for (const { id } of images) {
-    const url = deps.thumbnailUrls.get(prefix + id);
-    if (url === undefined) unknown.push(id);
-    else urls.set(id, url);
+  for (const row of rows) {
+    const field = deps.thumbnailFields.get(prefix + row.id);
+    if (field !== undefined) fields.set(row.id, field);
+    else if (isImage(row)) unknown.push(row.id);
   }
-  if (unknown.length === 0) return urls;
+  if (unknown.length === 0) return fields;
   const specs = [toSpec({ w: side, h: side, fit: 'inside' }).text, toSpec({ w: side }).text];
   const ready = await findAllReady(deps, projectId, unknown, specs, (statement) =>
     deps.db.listing.query(statement, reading),
   );
   for (const [id, variant] of ready) {
     const url = signVariant(deps, variant, undefined, { ...lifetime, disposition: 'inline' });
-    deps.thumbnailUrls.set(prefix + id, url);
-    urls.set(id, url);
+    const field = toField('thumbnailUrl', url);
+    deps.thumbnailFields.set(prefix + id, field);
+    fields.set(id, field);
   }
-  return urls;
+  return fields;
 }
 
 async function readPaths({ db }: Pick<Deps, 'db'>, listed: Listed, rows: Row[], reading: Reading) {

@@ -16,7 +16,7 @@ const defaultLimit = 1000;
 /** How long a page of a search or filter is read, after its first statement, before it comes back short. */
 const pageMilliseconds = 100;
 
-type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailUrls' | 'access' | 'log' | 'now'>;
+type ListDeps = Pick<Deps, 'db' | 'objects' | 'thumbnailFields' | 'access' | 'log' | 'now'>;
 
 /**
  * The listing as pieces of JSON text. Access, the folder and the cursor are checked before the first piece. Without
