@@ -1,12 +1,12 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { chmod, chown, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { innermost, prepareImage, readImage } from '../../deploy/container/run-image.mjs';
 import { signUpOwner } from '../client-account.ts';
 import { freePorts } from '../service.ts';
 import { hasPrograms, isAsked } from './programs.ts';
@@ -29,12 +29,6 @@ afterAll(async () => {
   for (const child of running) child.kill('SIGKILL');
   await rm(folder, { recursive: true, force: true });
 });
-
-/** A process, or the one that it runs in a sandbox, which would not pass a signal on. */
-function innermost(pid: number): number {
-  const isSandbox = readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
-  return isSandbox ? innermost(Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0])) : pid;
-}
 
 /** Starts a service, uploads one file, stops it with SIGTERM, and returns its exit code. */
 async function useOnce([command = '', ...args]: string[], env: Record<string, string>, port: number, cwd: string) {
@@ -91,69 +85,23 @@ describe.runIf(canBuild)('the image', () => {
       const [once, again] = [join(folder, 'once'), join(folder, 'again')];
       const digests = [await build(once), await build(again)];
       expect(digests[0]).toBe(digests[1]);
-      const { config, layers } = await readImage(once);
+      const { layers } = readImage(once);
       expect(layers.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(largestImageBytes);
 
-      const image = join(folder, 'image');
-      await mkdir(image);
-      for (const { digest } of layers) await run('tar', ['-xpf', blob(once, digest), '-C', image]);
-      for (const shell of ['bin', 'usr/bin', 'sbin'])
-        expect(await readdir(join(image, shell)).catch(() => [])).toEqual([]);
-
-      const data = join(folder, 'data');
-      await mkdir(data, { mode: 0o700 });
-      const [user = 0] = config.User.split(':').map(Number);
-      await chown(data, user, user);
+      const place = join(folder, 'place');
+      await mkdir(place);
       const [port, storePort] = await freePorts(2);
-      const place = [
-        '--ro-bind',
-        image,
-        '/',
-        '--bind',
-        data,
-        '/data',
-        '--tmpfs',
-        '/tmp',
-        '--proc',
-        '/proc',
-        '--dev',
-        '/dev',
-      ];
-      const env = [
-        ...config.Env,
-        'HOST=127.0.0.1',
-        ...Object.entries(settings(port, storePort)).map((pair) => pair.join('=')),
-      ];
-      const set = env.flatMap((each) => [
-        '--setenv',
-        each.slice(0, each.indexOf('=')),
-        each.slice(each.indexOf('=') + 1),
-      ]);
-      // As another user of this machine, so that what only its owner may read is missed here.
-      const command = ['setpriv', `--reuid=${user}`, `--regid=${user}`, '--clear-groups', '--no-new-privs', 'bwrap'];
-      const apart = [
-        '--unshare-all',
-        '--share-net',
-        '--die-with-parent',
-        '--cap-drop',
-        'ALL',
-        '--clearenv',
-        '--chdir',
-        '/data',
-      ];
-      const { code } = await useOnce(
-        [...command, ...place, ...apart, '--as-pid-1', ...set, ...config.Entrypoint, ...config.Cmd],
-        { PATH: '/usr/bin:/bin' },
-        port ?? 0,
-        folder,
-      );
+      const command = prepareImage(once, place, { HOST: '127.0.0.1', ...settings(port, storePort) });
+      for (const shell of ['bin', 'usr/bin', 'sbin'])
+        expect(await readdir(join(place, 'image', shell)).catch(() => [])).toEqual([]);
+      const { code } = await useOnce(command, { PATH: '/usr/bin:/bin' }, port ?? 0, folder);
       expect(code).toBe(0);
     },
     packingMilliseconds,
   );
 
   test('is what the Containerfile describes', async () => {
-    const { config } = await readImage(join(folder, 'once'));
+    const { config } = readImage(join(folder, 'once'));
     const lines = (await readFile(join(root, 'deploy/container/Containerfile'), 'utf8')).split('\n');
     const last = lines.slice(lines.findLastIndex((line) => line.startsWith('FROM ')));
     const valuesOf = (name: string) =>
@@ -185,27 +133,4 @@ function settings(port = 0, storePort = 0): Record<string, string> {
 async function build(layout: string): Promise<string> {
   const { stdout } = await run(process.execPath, [join(root, 'deploy/container/build-image.mjs'), layout]);
   return stdout.split('\n')[0] ?? '';
-}
-
-interface Blob {
-  digest: string;
-  size: number;
-}
-
-interface ImageConfig {
-  User: string;
-  Env: string[];
-  Entrypoint: string[];
-  Cmd: string[];
-}
-
-function blob(layout: string, digest: string): string {
-  return join(layout, 'blobs', digest.replace(':', '/'));
-}
-
-async function readImage(layout: string): Promise<{ config: ImageConfig; layers: Blob[] }> {
-  const read = async (path: string) => JSON.parse(await readFile(path, 'utf8'));
-  const { manifests } = await read(join(layout, 'index.json'));
-  const manifest: { config: Blob; layers: Blob[] } = await read(blob(layout, manifests[0].digest));
-  return { layers: manifest.layers, config: (await read(blob(layout, manifest.config.digest))).config };
 }
