@@ -45,7 +45,7 @@ export function FileList(props: FileListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
   // Others may have added something before it; and if it is gone, the keys go on where it was.
-  const found = entries.findIndex(({ id }) => id === currentId);
+  const found = useMemo(() => entries.findIndex(({ id }) => id === currentId), [entries, currentId]);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [renamed, setRenamed] = useState<string>();
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();

@@ -120,7 +120,7 @@ function join(start: Pages | undefined, end: Pages | undefined): Loaded {
   const last = entries.at(-1);
   if (!last || start?.pages.at(-1)?.nextCursor === null) return { entries, gapAt: undefined };
   // In the opposite order folders come first as well: they are left to those from the start.
-  const files = (end?.pages.flatMap(({ files }) => files) ?? []).map(toFileEntry).reverse();
+  const files = (end?.pages.flatMap(toEntries) ?? []).filter(({ kind }) => kind === 'file').reverse();
   const metAt = files.findIndex(({ id }) => id === last.id);
   if (metAt >= 0) return { entries: [...entries, ...files.slice(metAt + 1)], gapAt: undefined };
   const known = new Set(entries.map(({ id }) => id));
@@ -129,9 +129,16 @@ function join(start: Pages | undefined, end: Pages | undefined): Loaded {
 
 type Pages = InfiniteData<Listing>;
 
-const toFileEntry = (item: ListedFile): FileEntry => ({ kind: 'file', id: item.id, name: item.fileName, item });
+/** The entries of each page that has been read: a row is drawn again only if its entry is another. */
+const entriesOfPages = new WeakMap<Listing, Entry[]>();
 
-const toEntries = ({ folders, files }: Listing): Entry[] => [
-  ...folders.map((item): Entry => ({ kind: 'folder', id: item.id, name: item.name, item })),
-  ...files.map(toFileEntry),
-];
+function toEntries(page: Listing): Entry[] {
+  const known = entriesOfPages.get(page);
+  if (known) return known;
+  const entries = [
+    ...page.folders.map((item): Entry => ({ kind: 'folder', id: item.id, name: item.name, item })),
+    ...page.files.map((item): Entry => ({ kind: 'file', id: item.id, name: item.fileName, item })),
+  ];
+  entriesOfPages.set(page, entries);
+  return entries;
+}

@@ -67,7 +67,7 @@ export function useSelection(
   const setIds = (ids: ReadonlySet<string>) => setState({ place, ids, isEverything: false });
   const has = (id: string) => ids.has(id) !== isEverything;
   const isMore = total === null || (total !== undefined && total > entries.length);
-  const chosen = toChosen(entries.filter(({ id }) => has(id)));
+  const chosen = toChosen(ids.size === 0 && !isEverything ? [] : entries.filter(({ id }) => has(id)));
   const whole = toWhole(folderId, q, scope);
   if (isEverything && whole) {
     chosen.count = typeof total === 'number' ? total - ids.size : null;
