@@ -73,8 +73,8 @@ const longFactor = 100;
 const burstMilliseconds = 600;
 /** While other requests come: a statement of PostgreSQL delays none, but its answer takes the thread. */
 const smallPortion: Portion = { ...wholePortion, rows: 200 };
-/** The same where statements run one after the other: some five milliseconds each. */
-export const smallestPortion: Portion = { rows: 200, first: 1000, next: 1000, counted: 1000, found: 2000 };
+/** The same where statements run one after the other: they take some two milliseconds, and the thread half of one for the rows. */
+export const smallestPortion: Portion = { rows: 50, first: 1000, next: 1000, counted: 1000, found: 2000 };
 
 /** How a statement of a listing is run. */
 export interface Reading {
