@@ -615,6 +615,22 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says so if the store refuses what is downloaded', async () => {
+    const { projectId, cadiz } = await createFilled('Refused downloads');
+    await fill(cadiz, ['letter.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const said = page.getByText('The download failed');
+    await rowOf(page, 'letter.txt').click();
+    await Promise.all([page.waitForEvent('download'), page.keyboard.press('Shift+D')]);
+    expect(await said.count()).toBe(0);
+    const refusal = { status: 503, contentType: 'application/xml', body: '<Error><Code>SlowDown</Code></Error>' };
+    await page.route(/X-Amz-Signature/, (route) => route.fulfill(refusal));
+    await page.keyboard.press('Shift+D');
+    await said.waitFor();
+    await expect.poll(() => page.locator('iframe').count()).toBe(1);
+    await page.context().close();
+  });
+
   test('a new name waits for the end of a composition, and leaves the focus where it has gone', async () => {
     const { projectId, cadiz } = await createFilled('Composed');
     await cadiz.folders.ensure(['a', 'b']);

@@ -226,6 +226,8 @@ export const de: Widen<typeof en> = {
     deleteLead: 'Gelöschtes kommt mit allem, was darin ist, in den Papierkorb und lässt sich von dort zurückholen.',
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,
     deleteFolders: (count) => `${plural(count, 'Ordner', 'Ordner')} löschen`,
+    notDownloaded:
+      'Das Herunterladen ist fehlgeschlagen: der Dienst oder sein Objektspeicher hat es abgelehnt. Versuchen Sie es noch einmal.',
     progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
     moveTitle: (count, reach) => {

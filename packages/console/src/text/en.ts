@@ -225,6 +225,7 @@ export const en = {
     deleteLead: 'What is deleted goes to the trash with everything in it, and can be restored from there.',
     deleteFiles: (count: number) => `Delete ${plural(count, 'file', 'files')}`,
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
+    notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
     progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null, reach: 'folder' | 'project') => {

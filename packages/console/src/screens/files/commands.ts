@@ -103,12 +103,16 @@ const frameMilliseconds = 600_000;
 
 /**
  * Saves what is at a URL. A frame goes there: while uploads run, the browser would ask whether this window is to be left, and an
- * error of the store would take the place of the console.
+ * error of the store would take the place of the console. A download is no page that loads in the frame, and an error is.
  */
 function saveFrom(url: string): void {
   const frame = document.createElement('iframe');
   frame.hidden = true;
   frame.src = url;
+  frame.addEventListener('load', () => {
+    frame.remove();
+    void toast(text.files.notDownloaded);
+  });
   document.body.append(frame);
   setTimeout(() => frame.remove(), frameMilliseconds);
 }
