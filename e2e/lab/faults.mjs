@@ -169,6 +169,7 @@ function outage({ seed, short }) {
     const presign = () => ask(cluster.url, 'POST', '/api/storage/presign', apiKey, smallFile(projects));
     const list = () => ask(cluster.url, 'GET', `/api/storage/list?projectId=${projects[0]}&folderId=root`, apiKey);
 
+    await warmUp(cluster, load.account);
     await cluster.postgres.stop('SIGQUIT');
     const cold = [];
     const warm = [];
@@ -213,6 +214,7 @@ function killPrimaries({ seed, short }) {
     for (let round = 0; round < (short ? 1 : 3); round += 1) {
       await load.untilMore(300);
       const lost = await pair.primary();
+      await warmUp(cluster, load.account);
       kills.push(now());
       await pair.kill(lost);
       warm.push(...(await presignWarm(cluster, load.account)));
@@ -529,6 +531,18 @@ function withPair(standby, work) {
 /** @param {string[]} projects */
 function smallFile([projectId]) {
   return { fileName: 'a', mimeType: 'application/octet-stream', fileSize: 1, folderId: null, projectId };
+}
+
+/**
+ * Has every replica look up the key and the project of `presignWarm`, so that its caches hold them for as long as they ever do: a
+ * replica that was not asked for a while may have neither.
+ * @param {Cluster} cluster
+ * @param {Account} account
+ */
+async function warmUp({ replicas }, { apiKey, projects }) {
+  await Promise.all(replicas.map(({ url }) => ask(url, 'POST', '/api/storage/presign', apiKey, smallFile(projects))));
+  // What is half as old as it may become is looked up again after the answer.
+  await delay(500);
 }
 
 /**
