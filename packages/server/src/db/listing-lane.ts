@@ -71,9 +71,9 @@ export const wholePortion: Portion = { rows: 1000, first: 5000, next: 20_000, co
 const longMilliseconds = 20;
 const longFactor = 100;
 const burstMilliseconds = 600;
-/** While other requests come: a statement of PostgreSQL delays none, but its answer takes the thread. */
-const smallPortion: Portion = { ...wholePortion, rows: 200 };
-/** The same where statements run one after the other: they take some two milliseconds, and the thread half of one for the rows. */
+/** While other requests come: a statement of PostgreSQL delays none, but its rows take the thread, here for half a millisecond. */
+const smallPortion: Portion = { ...wholePortion, rows: 50 };
+/** The same where statements run one after the other: some two milliseconds each. */
 export const smallestPortion: Portion = { rows: 50, first: 1000, next: 1000, counted: 1000, found: 2000 };
 
 /** How a statement of a listing is run. */
