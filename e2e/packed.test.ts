@@ -64,15 +64,14 @@ describe.runIf(isAsked)('the packed command, installed in an empty folder', () =
     const [port, storePort] = await freePorts(2);
     const env = { PATH: process.env.PATH ?? '', HOME: home, STORE_PORT: String(storePort), DRAIN_DELAY_SECONDS: '0' };
     const serve = `exec npx --prefix '${app}' cadiz serve --port ${port}`;
-    const child = isolates
-      ? spawn('unshare', ['--net', 'bash', '-c', `ip link set lo up && ${serve}`], { cwd: place, env, stdio: 'pipe' })
-      : spawn('bash', ['-c', serve], { cwd: place, env, stdio: 'pipe' });
-    const enter = isolates ? ['nsenter', `--net=/proc/${child.pid}/ns/net`] : ['env'];
-    const inside = (script: string, cwd = shell) => {
-      const [command = '', ...args] = [...enter, 'bash', '-e', '-c', script];
-      return run(command, args, { cwd, env: { ...env, CADIZ_URL: url } });
-    };
+    const start = isolates ? `exec unshare --net bash -c "ip link set lo up && ${serve}"` : serve;
+    const child = spawn('bash', ['-c', start], { cwd: place, env, stdio: 'pipe' });
     const url = `http://127.0.0.1:${port}`;
+    const enter = isolates ? ['nsenter', `--net=/proc/${child.pid}/ns/net`] : ['env'];
+    const inside = (script: string) => {
+      const [command = '', ...args] = [...enter, 'bash', '-e', '-c', script];
+      return run(command, args, { cwd: shell, env: { ...env, CADIZ_URL: url } });
+    };
     let said = '';
     let welcome = '';
     child.stdout.on('data', (text) => {

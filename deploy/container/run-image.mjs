@@ -53,10 +53,7 @@ export function prepareImage(layout, folder, settings) {
     mkdirSync(data, { mode: 0o700 });
     chownSync(data, user, user);
   }
-  const env = [...config.Env, ...Object.entries(settings).map((pair) => pair.join('='))].flatMap((each) => {
-    const end = each.indexOf('=');
-    return ['--setenv', each.slice(0, end), each.slice(end + 1)];
-  });
+  const env = [...config.Env.map(toPair), ...Object.entries(settings)].flatMap((pair) => ['--setenv', ...pair]);
   const places = [
     '--ro-bind',
     image,
@@ -77,6 +74,12 @@ export function prepareImage(layout, folder, settings) {
   return [...asUser, 'bwrap', ...places, ...apart, '--chdir', '/data', ...env, ...config.Entrypoint, ...config.Cmd];
 }
 
+/** @param {string} setting NAME=VALUE @returns {[name: string, value: string]} */
+function toPair(setting) {
+  const end = setting.indexOf('=');
+  return [setting.slice(0, end), setting.slice(end + 1)];
+}
+
 /** A process, or the one that it runs in a sandbox, which would not pass a signal on. @param {number} pid @returns {number} */
 export function innermost(pid) {
   const isSandbox = readFileSync(`/proc/${pid}/comm`, 'utf8').trim() === 'bwrap';
@@ -88,9 +91,9 @@ if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (layout === undefined || folder === undefined) {
     throw new Error('Usage: node deploy/container/run-image.mjs LAYOUT FOLDER [NAME=VALUE …]');
   }
-  const pairs = settings.map((each) => [each.slice(0, each.indexOf('=')), each.slice(each.indexOf('=') + 1)]);
-  const [command = '', ...args] = prepareImage(layout, folder, Object.fromEntries(pairs));
-  const child = spawn(command, args, { stdio: 'inherit' });
+  const [command = '', ...args] = prepareImage(layout, folder, Object.fromEntries(settings.map(toPair)));
+  // In a session of its own: Ctrl-C would reach the sandbox as well, which ends at once, and the service with it.
+  const child = spawn(command, args, { stdio: 'inherit', detached: true });
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM'])) {
     process.on(signal, () => process.kill(innermost(child.pid ?? 0), signal));
   }

@@ -74,7 +74,7 @@ const burstMilliseconds = 600;
 /** While other requests come: a statement of PostgreSQL delays none, but its rows take the thread, here for half a millisecond. */
 const smallPortion: Portion = { ...wholePortion, rows: 50 };
 /** The same where statements run one after the other: some two milliseconds each. */
-export const smallestPortion: Portion = { rows: 50, first: 1000, next: 1000, counted: 1000, found: 2000 };
+export const smallestPortion: Portion = { ...smallPortion, first: 1000, next: 1000, counted: 1000, found: 2000 };
 
 /** How a statement of a listing is run. */
 export interface Reading {
