@@ -52,7 +52,7 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
 
 /** Aborted as soon as one of them is. */
 export const anyOf = (...signals: (AbortSignal | undefined)[]): AbortSignal =>
-  AbortSignal.any(signals.filter((signal) => signal !== undefined));
+  AbortSignal.any(signals.filter(Boolean) as AbortSignal[]);
 
 /** @throws CadizError aborted */
 export function throwIfAborted(signal: AbortSignal | undefined): void {

@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import http from 'node:http';
 import https from 'node:https';
-import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { CadizError } from '../error.ts';
 import type { Source } from '../upload/source.ts';
@@ -21,15 +20,18 @@ const smallBytes = 256 * 1024;
 /** Through `node:http`: `fetch` would hold much of a large body in memory. */
 export async function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
   const isSecure = url.startsWith('https:');
-  const small = body.size <= smallBytes ? await collect(toStream(body)) : undefined;
+  const small = body.size <= smallBytes ? await readAll(body) : undefined;
+  signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const request = (isSecure ? https : http).request(url, {
       method: 'PUT',
       agent: isSecure ? secure : plain,
       headers: { 'content-length': body.size },
-      signal,
       timeout: idleMilliseconds,
     });
+    // The option `signal` would take longer than all else here.
+    const abort = () => request.destroy(new Error('It was aborted.', { cause: signal.reason }));
+    signal.addEventListener('abort', abort);
     let isAnswered = false;
     const fail = (error: unknown) => {
       // An answer that came before the end of the body says more than the broken connection after it.
@@ -40,14 +42,22 @@ export async function put({ url, body, onProgress, signal }: PutRequest): Promis
     });
     request.on('error', fail);
     // Node says nothing else if a 101 switches protocols.
-    request.on('close', () => fail(new Error('The connection was closed without an answer.')));
+    request.on('close', () => {
+      signal.removeEventListener('abort', abort);
+      fail(new Error('The connection was closed without an answer.'));
+    });
     request.on('response', (response) => {
       isAnswered = true;
-      readText(response).then((text) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (piece) => {
+        text += piece;
+      });
+      response.on('error', reject);
+      response.on('end', () => {
         const { statusCode: status = 0, headers } = response;
         resolve({ status, text, retryAfter: headers['retry-after'] });
         if (!request.writableFinished) request.destroy();
-      }, reject);
+      });
     });
     if (small) request.end(small, () => onProgress(small.length));
     else pipeline(counted(toStream(body), onProgress), request).catch(fail);
@@ -66,16 +76,11 @@ async function* counted(
   }
 }
 
-async function collect(body: AsyncIterable<Uint8Array>): Promise<Buffer> {
+async function readAll(body: object): Promise<Uint8Array> {
+  if (!isStream(body)) return new Uint8Array(await (body as Blob).arrayBuffer());
   const pieces: Uint8Array[] = [];
-  for await (const bytes of body) pieces.push(bytes);
+  for await (const bytes of body.read()) pieces.push(bytes);
   return Buffer.concat(pieces);
-}
-
-async function readText(stream: Readable): Promise<string> {
-  let text = '';
-  for await (const piece of stream.setEncoding('utf8')) text += piece;
-  return text;
 }
 
 function toStream(body: object): AsyncIterable<Uint8Array> {
