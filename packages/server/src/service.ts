@@ -33,6 +33,7 @@ import { needsSecrets, readOrMakeSecrets } from './settings/secrets.ts';
 import { requireNothingLeftBehind, requireOwnObjects } from './start/left-behind.ts';
 import { startEmbeddedStore, toEmbeddedS3Settings } from './store/embedded-store.ts';
 import type { ObjectStore } from './store/object-store.ts';
+import { peekEmbedded } from './store/peek-embedded.ts';
 import type { S3Settings } from './store/s3-settings.ts';
 import { createS3Store } from './store/s3-store.ts';
 import { createAccessLog } from './telemetry/access-log.ts';
@@ -305,9 +306,10 @@ async function openObjectStore(
   const embedded = { ...config, objectStore };
   const thread = await startEmbeddedStore(embedded, secrets, log, told.onKeys);
   const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
+  const peek = peekEmbedded(thread, settings.bucket, told.onRequest);
   return {
     settings,
-    objects: createS3Store(settings, Date.now, told.onRequest),
+    objects: createS3Store(settings, Date.now, told.onRequest, peek),
     failed: thread.failed,
     drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
   };

@@ -29,6 +29,7 @@ import { createRateLimits } from '../src/rate-limits/rate-limits.ts';
 import { createStreamSlots } from '../src/serving/stream-slots.ts';
 import { type Config, readConfig } from '../src/settings/config.ts';
 import type { ObjectStore } from '../src/store/object-store.ts';
+import { peekEmbedded } from '../src/store/peek-embedded.ts';
 import type { S3Settings } from '../src/store/s3-settings.ts';
 import { createS3Store } from '../src/store/s3-store.ts';
 import { createAccessLog } from '../src/telemetry/access-log.ts';
@@ -388,7 +389,7 @@ export async function openTestStore(
     bucket: 'cadiz',
     presignTtlSeconds,
   };
-  const objects = createS3Store(settings, now);
+  const objects = createS3Store(settings, now, undefined, peekEmbedded(store, settings.bucket));
   await objects.prepare();
   return {
     objects,

@@ -5,10 +5,11 @@ import net from 'node:net';
 import { Readable } from 'node:stream';
 import { buffer } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openTestStore, send } from '../../test/service.ts';
 import { Problem } from '../problem.ts';
 import type { ObjectStore } from './object-store.ts';
+import { peekEmbedded } from './peek-embedded.ts';
 import { createS3Connection } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import type { S3Settings } from './s3-settings.ts';
@@ -416,7 +417,37 @@ describe('peek', () => {
     const bytes = randomBytes(sizeBytes);
     await put(key, bytes);
     const etag = createHash('md5').update(bytes).digest('hex');
-    expect(await objects.peek(key, length)).toEqual({ sizeBytes, etag, firstBytes: bytes.subarray(0, length) });
+    const peeked = { sizeBytes, etag, firstBytes: bytes.subarray(0, length) };
+    expect(await objects.peek(key, length)).toEqual(peeked);
+    // By a request, which the embedded store is spared.
+    expect(await adapterWith({}).peek(key, length)).toEqual(peeked);
+  });
+
+  test('of the embedded store is counted as the request that it replaces', async () => {
+    const observed: [string, string][] = [];
+    const found = { sizeBytes: 3, etag: 'e', firstBytes: new Uint8Array([97, 98]) };
+    const outcomes = [Promise.resolve(found), Promise.resolve(undefined), Promise.reject(new Error('The disk.'))];
+    const peek = peekEmbedded({ peek: () => outcomes.shift() ?? Promise.resolve(undefined) }, 'cadiz', (request) =>
+      observed.push([request.operation, request.outcome]),
+    );
+    expect(await peek('a', 2)).toEqual({ ...found, firstBytes: Buffer.from('ab') });
+    expect(await peek('a', 2)).toBeUndefined();
+    expect(await expectUnavailable(peek('a', 2))).toMatchObject({ cause: { message: 'The disk.' } });
+    expect(observed).toEqual([
+      ['GetObject', 'answered'],
+      ['GetObject', 'answered'],
+      ['GetObject', 'failed'],
+    ]);
+  });
+
+  test('of the embedded store waits for a disk that does not answer as long as for a store', async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const silent = peekEmbedded({ peek: () => new Promise(() => undefined) }, 'cadiz');
+    // More than are read at once: those that wait for their turn do not wait longer.
+    const failures = Promise.all(Array.from({ length: 100 }, () => expectUnavailable(silent('a', 10))));
+    await vi.advanceTimersByTimeAsync(4_000);
+    await failures;
   });
 
   test('of a store that knows no ranges reads no further than it must', async () => {

@@ -2,21 +2,28 @@ import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
-import type { ObjectStore } from './object-store.ts';
+import type { ObjectStore, PeekedObject } from './object-store.ts';
 import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
 import type { S3Settings } from './s3-settings.ts';
 
+/** `ObjectStore.peek`, by another way than a request. */
+export type Peek = (storeKey: string, length: number) => Promise<PeekedObject | undefined>;
+
 /**
  * Any S3 store, through path-style addresses and Signature V4. Our own signer signs control calls: a HEAD through the
  * AWS SDK costs more than the rest of `record` together.
+ *
+ * @param observe called with every request that ended, or whose answer began
+ * @param peek a quicker way to the first bytes of an object
  */
 export function createS3Store(
   settings: S3Settings,
   now: () => number,
   observe?: (request: StoreRequest) => void,
+  peek?: Peek,
 ): ObjectStore {
   const { bucket, presignTtlSeconds } = settings;
   const connection = createS3Connection(settings, now, observe);
@@ -25,7 +32,7 @@ export function createS3Store(
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
 
-  const operations = sendOver(connection, bucket);
+  const operations = sendOver(connection, bucket, peek);
   const store: ObjectStore = {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
       presignUpload({
@@ -105,7 +112,9 @@ export function createS3Store(
 
     close: () => connection.close(),
   };
-  const traced = createTraced(store, Object.keys(operations), (trace) => sendOver(connection.within(trace), bucket));
+  const traced = createTraced(store, Object.keys(operations), (trace) =>
+    sendOver(connection.within(trace), bucket, peek && peekWithin(trace, peek)),
+  );
   return store;
 }
 
@@ -126,10 +135,14 @@ function createTraced(store: ObjectStore, names: string[], make: (trace: Trace) 
 }
 
 /** The operations that send requests. */
-function sendOver(connection: S3Connection, bucket: string) {
-  const objects = createS3Objects(connection);
+function sendOver(connection: S3Connection, bucket: string, peek?: Peek) {
+  const objects = { ...createS3Objects(connection), ...(peek && { peek }) };
   const multipart = createS3Multipart(connection);
   return { ...objects, ...multipart, copy: createS3Copy(connection, { bucket, ...objects, ...multipart }) };
+}
+
+function peekWithin(trace: Trace, peek: Peek): Peek {
+  return (storeKey, length) => trace.run('store peek', {}, 'internal', () => peek(storeKey, length));
 }
 
 /** Everywhere except us-east-1, a new bucket must be told its region (Amazon S3 API, CreateBucket). */

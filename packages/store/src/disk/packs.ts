@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { constants } from 'node:fs';
+import { constants, readSync } from 'node:fs';
 import { type FileHandle, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { syncFolder, writeFully } from './blobs.ts';
@@ -110,7 +110,7 @@ export async function openPacks(options: PacksOptions): Promise<Packs> {
     for (const [pack, size] of sizes) {
       const record = known.get(pack);
       if (!record || record === brokenRecord || record.knownBytes !== size) continue;
-      if (size < bytesPerPack * continuedShare) return use(pack, constants.O_WRONLY, size);
+      if (size < bytesPerPack * continuedShare) return use(pack, constants.O_RDWR, size);
     }
     return undefined;
   }
@@ -124,7 +124,7 @@ export async function openPacks(options: PacksOptions): Promise<Packs> {
 
   async function begin(): Promise<OpenPack> {
     const pack = randomBytes(8).toString('hex');
-    const made = await use(pack, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0);
+    const made = await use(pack, constants.O_RDWR | constants.O_CREAT | constants.O_EXCL, 0);
     try {
       await syncFolder(packsIn(folder));
       await options.begin(pack);
@@ -216,6 +216,17 @@ export async function openPacks(options: PacksOptions): Promise<Packs> {
     leave(failed);
   }
 
+  /**
+   * What is being appended to was written a moment ago and is in memory, where a thread of its own would take longer than
+   * the reading.
+   */
+  function readNow(name: Uint8Array, { pack, at }: Packed, size: number): Buffer | undefined {
+    if (current?.pack !== pack) return undefined;
+    const entry = Buffer.allocUnsafe(entryBytes(name, size));
+    const bytesRead = readSync(current.file.fd, entry, 0, entry.length, at);
+    return toBytes(entry.subarray(0, bytesRead), name, size);
+  }
+
   return {
     append: (name, bytes) =>
       new Promise((resolve, reject) => {
@@ -228,7 +239,7 @@ export async function openPacks(options: PacksOptions): Promise<Packs> {
       from.entries = from.entries.filter((entry) => entry.at !== at);
       closeIfSettled(from);
     },
-    read: reader.read,
+    read: async (name, packed, size) => readNow(name, packed, size) ?? reader.read(name, packed, size),
     isClosed: (pack) => !opened.has(pack),
     sizeOf: (pack) => sizes.get(pack) ?? 0,
     readWhole: async (pack) => {
@@ -329,9 +340,7 @@ export function openPackReader(folders: readonly string[]): PackReader {
       const file = await taken.file;
       const entry = Buffer.allocUnsafe(entryBytes(name, size));
       const { bytesRead } = await file.read(entry, 0, entry.length, at);
-      const bytes = decodeEntry(entry.subarray(0, bytesRead), name);
-      if (bytes?.length !== size) throw new Damaged();
-      return bytes;
+      return toBytes(entry.subarray(0, bytesRead), name, size);
     } catch (error) {
       if (!(error instanceof Damaged) && shared.get(pack) === taken) forget(pack);
       throw error;
@@ -348,6 +357,13 @@ export function openPackReader(folders: readonly string[]): PackReader {
       for (const pack of [...shared.keys()]) forget(pack);
     },
   };
+}
+
+/** @throws Damaged */
+function toBytes(entry: Buffer, name: Uint8Array, size: number): Buffer {
+  const bytes = decodeEntry(entry, name);
+  if (bytes?.length !== size) throw new Damaged();
+  return bytes;
 }
 
 /** The packs that are there, and their sizes. */

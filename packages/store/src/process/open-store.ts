@@ -1,6 +1,7 @@
 import type { Listening } from '@cadiz/http-server';
 import type { Log } from '../disk/log.ts';
 import { openStoreFolder } from '../disk/store.ts';
+import { type PeekedObject, peekObject } from '../operations/peek-object.ts';
 import { createStoreServer } from '../server/server.ts';
 
 export interface StoreOptions {
@@ -40,6 +41,11 @@ export interface RunningStore {
   port: number;
   /** Resolves with the reason if the store ends without being asked to. Never rejects. */
   failed: Promise<Error>;
+  /**
+   * The first bytes of an object, up to `length`, without a request: for the process that runs the store. Undefined if
+   * there is no such object; rejects if it cannot be read, or the store has ended.
+   */
+  peek(name: { bucket: string; key: string }, length: number): Promise<PeekedObject | undefined>;
   /**
    * Stops accepting, lets uploads in flight finish for `drainMilliseconds` (default: 10 s), then ends. May be
    * called again.
@@ -84,11 +90,27 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     throw error;
   }
   let closing: Promise<void> | undefined;
+  /** Whether the index may be asked no more. */
+  let closed = false;
+  const peeking = new Set<Promise<unknown>>();
+
+  function peek(...asked: Parameters<RunningStore['peek']>): ReturnType<RunningStore['peek']> {
+    if (closed) return Promise.reject(new Error('The store is closed.'));
+    const peeked = peekObject(store, ...asked).finally(() => peeking.delete(peeked));
+    peeking.add(peeked);
+    return peeked;
+  }
+
   return {
     port: listening.port,
     failed: new Promise(() => undefined),
+    peek,
     close: ({ drainMilliseconds = defaultDrainMilliseconds } = {}) => {
-      closing ??= listening.close(drainMilliseconds).then(close);
+      closing ??= listening.close(drainMilliseconds).then(async () => {
+        closed = true;
+        await Promise.allSettled(peeking);
+        await close();
+      });
       return closing;
     },
   };

@@ -1,10 +1,14 @@
+import { createHash, randomBytes } from 'node:crypto';
 import { rmSync, writeFileSync } from 'node:fs';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
-import { afterAll, expect, test } from 'vitest';
-import { bucket, keys, newClient, newFolder } from '../../test/running-store.ts';
+import { afterAll, describe, expect, test } from 'vitest';
+import { bucket, folderOfTest, keys, newClient, newFolder } from '../../test/running-store.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
+import { maxPackedBytes } from '../disk/take-in.ts';
+import { openStore } from './open-store.ts';
 import { type StoredObject, startStoreThread } from './store-thread.ts';
 
 const folder = newFolder();
@@ -64,6 +68,56 @@ test('tells which objects have been put, some at a time', async () => {
   expect(new Set(told.flat().map((object) => object.bucket))).toEqual(new Set([bucket]));
   client.destroy();
   await store.close();
+});
+
+describe('the first bytes of an object, without a request', () => {
+  test.each([
+    ['in the thread that asks', openStore],
+    ['in a thread of its own', startStoreThread],
+  ])('%s', async (_, open) => {
+    const dataDir = folderOfTest();
+    const store = await open({ ...options, dataDir });
+    const client = newClient(`http://127.0.0.1:${store.port}`);
+    await client.send(new CreateBucketCommand({ Bucket: bucket }));
+    const sizes = [0, 1, 10, 11, 5000, maxPackedBytes, maxPackedBytes + 1, 3_000_000];
+    const bodies = sizes.map((size) => randomBytes(size));
+    await Promise.all(
+      bodies.map((Body, n) => client.send(new PutObjectCommand({ Bucket: bucket, Key: `é ${n}`, Body }))),
+    );
+    const peek = (key: string, length: number, of = bucket) => store.peek({ bucket: of, key }, length);
+
+    for (const length of [1, 10, 4100]) {
+      const peeked = await Promise.all(bodies.map((_, n) => peek(`é ${n}`, length)));
+      for (const [n, body] of bodies.entries()) {
+        const etag = createHash('md5').update(body).digest('hex');
+        const firstBytes = new Uint8Array(body.subarray(0, length));
+        expect(peeked[n]).toEqual({ sizeBytes: sizes[n], etag, firstBytes });
+      }
+    }
+    expect(await peek('absent', 10)).toBeUndefined();
+    await expect(peek('a', 10, 'absent-bucket')).rejects.toThrow('bucket');
+
+    const [file = ''] = await readdir(join(dataDir, 'blobs'), { recursive: true, withFileTypes: true }).then(
+      (entries) => entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name)),
+    );
+    await rm(file);
+    const damaged = await Promise.allSettled([peek('é 6', 10), peek('é 7', 10)]);
+    expect(damaged.filter(({ status }) => status === 'rejected')).toHaveLength(1);
+
+    client.destroy();
+    await store.close();
+    await expect(peek('é 1', 10)).rejects.toThrow();
+  });
+
+  test('is refused when the thread ends before it has answered', async () => {
+    const store = await startStoreThread(options);
+    const closing = store.close({ drainMilliseconds: 0 });
+    const asked = Array.from({ length: 10 }, () => store.peek({ bucket, key: 'a' }, 10));
+    const outcomes = await Promise.allSettled(asked);
+    await closing;
+    const late = outcomes.concat(await Promise.allSettled([store.peek({ bucket, key: 'a' }, 10)]));
+    expect(late.map(({ status }) => status)).toContain('rejected');
+  });
 });
 
 test('reports a thread that ended without being asked to', async () => {

@@ -2,14 +2,16 @@ import { Worker } from 'node:worker_threads';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import type { Log } from '../disk/log.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
+import type { PeekedObject } from '../operations/peek-object.ts';
 import { defaultDrainMilliseconds, type RunningStore, type StoreOptions } from './open-store.ts';
 
 export type WorkerOptions = Omit<StoreOptions, 'now' | 'log' | 'onObject'>;
-export type ToWorker = { drainMilliseconds: number };
+export type ToWorker = { kind: 'close'; drainMilliseconds: number } | { kind: 'peek'; questions: Question[] };
 export type FromWorker =
   | { kind: 'log'; line: Parameters<Log>[0] }
   | { kind: 'objects'; objects: StoredObject[] }
   | { kind: 'listening'; port: number }
+  | { kind: 'peeked'; answers: Answer[] }
   | { kind: 'closed' }
   | {
       kind: 'refused';
@@ -25,6 +27,16 @@ export interface StoredObject {
   key: string;
 }
 
+/** Asks for the first bytes of an object. */
+export interface Question {
+  id: number;
+  name: { bucket: string; key: string };
+  length: number;
+}
+
+/** `error`: why the object could not be read. */
+export type Answer = { id: number; found: PeekedObject | undefined } | { id: number; error: string };
+
 type Refusal = Extract<FromWorker, { kind: 'refused' }>['error'];
 
 /**
@@ -39,6 +51,7 @@ export async function startStoreThread(
 ): Promise<RunningStore> {
   const { log, onObjects, ...workerData } = options;
   const worker = new Worker(new URL('../../dist/process/store-worker.js', import.meta.url), { workerData });
+  const peeks = createPeeks((message) => worker.postMessage(message));
   let ended = false;
   let asked = false;
 
@@ -46,7 +59,9 @@ export async function startStoreThread(
     worker.once('error', resolve);
     worker.once('exit', (code) => {
       ended = true;
-      resolve(new Error(`The store's thread ended with code ${code}.`));
+      const error = new Error(`The store's thread ended with code ${code}.`);
+      peeks.end(error);
+      resolve(error);
     });
   });
   const port = await new Promise<number>((resolve, reject) => {
@@ -54,6 +69,7 @@ export async function startStoreThread(
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'log') log?.(message.line);
       if (message.kind === 'objects') onObjects?.(message.objects);
+      if (message.kind === 'peeked') peeks.settle(message.answers);
       if (message.kind === 'listening') resolve(message.port);
       if (message.kind === 'refused') reject(toError(message.error));
     });
@@ -66,12 +82,52 @@ export async function startStoreThread(
         if (!asked) resolve(error);
       });
     }),
+    peek: peeks.ask,
     close: async ({ drainMilliseconds = defaultDrainMilliseconds } = {}) => {
-      if (!asked && !ended) worker.postMessage({ drainMilliseconds } satisfies ToWorker);
+      if (!asked && !ended) worker.postMessage({ kind: 'close', drainMilliseconds } satisfies ToWorker);
       asked = true;
       if (!ended) await exited;
     },
   };
+}
+
+/** Questions that arise in the same turn of the event loop go to the thread in one message, and so do its answers. */
+function createPeeks(post: (message: ToWorker) => void) {
+  const open = new Map<number, { resolve(found: PeekedObject | undefined): void; reject(error: Error): void }>();
+  let questions: Question[] = [];
+  let lastId = 0;
+  let ended: Error | undefined;
+
+  function ask(name: Question['name'], length: number): Promise<PeekedObject | undefined> {
+    return new Promise((resolve, reject) => {
+      if (ended) return void reject(ended);
+      lastId += 1;
+      open.set(lastId, { resolve, reject });
+      if (questions.push({ id: lastId, name, length }) === 1) setImmediate(flush);
+    });
+  }
+
+  function flush(): void {
+    if (!ended) post({ kind: 'peek', questions });
+    questions = [];
+  }
+
+  function settle(answers: readonly Answer[]): void {
+    for (const answer of answers) {
+      const asking = open.get(answer.id);
+      open.delete(answer.id);
+      if ('error' in answer) asking?.reject(new Error(answer.error));
+      else asking?.resolve(answer.found);
+    }
+  }
+
+  function end(error: Error): void {
+    ended = error;
+    for (const { reject } of open.values()) reject(error);
+    open.clear();
+  }
+
+  return { ask, settle, end };
 }
 
 function toError(refusal: Refusal): Error {

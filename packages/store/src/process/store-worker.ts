@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { openStore, type RunningStore } from './open-store.ts';
-import type { FromWorker, StoredObject, ToWorker, WorkerOptions } from './store-thread.ts';
+import type { Answer, FromWorker, Question, StoredObject, ToWorker, WorkerOptions } from './store-thread.ts';
 
 // The thread started by `startStoreThread`.
 const port = parentPort;
@@ -45,9 +45,27 @@ function toPlain(error: unknown): Extract<FromWorker, { kind: 'refused' }>['erro
   return { type: 'other', message: error.message, fields: { ...error } };
 }
 
+let answers: Answer[] = [];
+
+async function answer(store: RunningStore, { id, name, length }: Question): Promise<void> {
+  const answered: Answer = await store.peek(name, length).then(
+    (found) => ({ id, found }),
+    (error: unknown) => ({ id, error: String(error) }),
+  );
+  if (answers.push(answered) > 1) return;
+  setImmediate(() => {
+    tell({ kind: 'peeked', answers });
+    answers = [];
+  });
+}
+
 const started = start();
 port.on('message', async (message: ToWorker) => {
   const store = await started;
+  if (message.kind === 'peek') {
+    for (const question of message.questions) if (store) void answer(store, question);
+    return;
+  }
   await store?.close({ drainMilliseconds: message.drainMilliseconds });
   tell({ kind: 'closed' });
   port.close();
