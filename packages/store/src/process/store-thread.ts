@@ -37,6 +37,12 @@ export interface Question {
 /** `error`: why the object could not be read. */
 export type Answer = { id: number; found: PeekedObject | undefined } | { id: number; error: string };
 
+/**
+ * For objects that were just made, in MB; by default 48. Few outlive a request, and collecting them more often took no time
+ * that could be measured.
+ */
+const maxYoungGenerationSizeMb = 12;
+
 type Refusal = Extract<FromWorker, { kind: 'refused' }>['error'];
 
 /**
@@ -50,7 +56,10 @@ export async function startStoreThread(
   },
 ): Promise<RunningStore> {
   const { log, onObjects, ...workerData } = options;
-  const worker = new Worker(new URL('../../dist/process/store-worker.js', import.meta.url), { workerData });
+  const worker = new Worker(new URL('../../dist/process/store-worker.js', import.meta.url), {
+    workerData,
+    resourceLimits: { maxYoungGenerationSizeMb },
+  });
   const peeks = createPeeks((message) => worker.postMessage(message));
   let ended = false;
   let asked = false;
