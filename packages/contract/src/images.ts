@@ -131,7 +131,10 @@ export const ImageFacts = z.object({
     .string()
     .nullable()
     .meta({ description: 'When it was taken, in the local time of the camera, as `2026-08-01T12:00:00`.' }),
-  hasLocation: z.boolean().nullable().meta({ description: 'Whether its EXIF says where it was taken.' }),
+  hasLocation: z
+    .boolean()
+    .nullable()
+    .meta({ description: 'Whether its EXIF or XMP says where it was taken, or may say it.' }),
   thumbhash: z.string().nullable().meta({ description: 'A ThumbHash of about 25 bytes in Base64, to show at once.' }),
 });
 

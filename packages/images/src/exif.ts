@@ -8,6 +8,7 @@ export interface ExifFacts {
 
 /** Far more than there are tags. */
 const maxEntries = 1000;
+const maxDirectories = 100;
 
 const tags = { exif: 0x8769, gps: 0x8825, dateTimeOriginal: 0x9003, gpsVersion: 0 };
 
@@ -29,14 +30,28 @@ export function readExif(read: Read): ExifFacts {
   // BigTIFF has directories of another form, which are not read.
   if (short(2) === 43) return { takenAt: null, hasLocation: true };
   const first = entriesAt(long(4));
+  const directories = [first, ...furtherDirectories()];
   const takenAt = entriesAt(target(first, tags.exif)).find(({ tag }) => tag === tags.dateTimeOriginal);
   return { takenAt: takenAt ? readTime(takenAt) : null, hasLocation: hasLocation() };
 
   function hasLocation(): boolean {
-    if (!first.some(({ tag }) => tag === tags.gps)) return false;
-    const entries = entriesAt(target(first, tags.gps));
-    // Some cameras write the version and no place.
-    return entries.length === 0 || entries.some(({ tag }) => tag !== tags.gpsVersion);
+    return directories.some((directory) => {
+      if (!directory.some(({ tag }) => tag === tags.gps)) return false;
+      const entries = entriesAt(target(directory, tags.gps));
+      // Some cameras write the version and no place.
+      return entries.length === 0 || entries.some(({ tag }) => tag !== tags.gpsVersion);
+    });
+  }
+
+  /** Of the further pages of a TIFF, or of a thumbnail. */
+  function furtherDirectories(): Entry[][] {
+    const found: Entry[][] = [];
+    for (let at = next(long(4)); at !== 0 && found.length < maxDirectories; at = next(at)) found.push(entriesAt(at));
+    return found;
+  }
+
+  function next(directory: number): number {
+    return long(directory + 2 + short(directory) * 12);
   }
 
   function short(at: number): number {

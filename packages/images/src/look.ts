@@ -1,4 +1,5 @@
 import { rgbaToThumbHash } from 'thumbhash';
+import { findLocation } from './location.ts';
 import { decoding, type OpenImage } from './open-image.ts';
 import type { ImageFacts } from './types.ts';
 
@@ -6,7 +7,15 @@ import type { ImageFacts } from './types.ts';
 const thumbhashSide = 100;
 
 /** What is known of an image; it is decoded once, since only then it is known to be whole. */
-export async function look({ header, metadata, exif, width, height, pipeline }: OpenImage): Promise<ImageFacts> {
+export async function look({
+  header,
+  metadata,
+  exif,
+  width,
+  height,
+  pipeline,
+  reading,
+}: OpenImage): Promise<ImageFacts> {
   const small = pipeline()
     .resize({ width: thumbhashSide, height: thumbhashSide, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
@@ -21,8 +30,11 @@ export async function look({ header, metadata, exif, width, height, pipeline }: 
     orientation: metadata.orientation ?? 1,
     hasAlpha: metadata.hasAlpha,
     takenAt: exif.takenAt,
-    // XMP may say it, too: exif:GPSLatitude, as an attribute or an element.
-    hasLocation: exif.hasLocation || (metadata.xmp?.includes('GPSLatitude') ?? false),
+    // XMP may be compressed in the file: libvips inflates it.
+    hasLocation:
+      exif.hasLocation ||
+      (metadata.xmp?.includes('GPSLatitude') ?? false) ||
+      reading((read) => findLocation(read, header)),
     thumbhash: Buffer.from(rgbaToThumbHash(info.width, info.height, data)).toString('base64'),
   };
 }

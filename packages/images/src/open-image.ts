@@ -26,6 +26,8 @@ export interface OpenImage {
   height: number;
   /** A pipeline of its first frame, upright. */
   pipeline(): Sharp;
+  /** Does work that reads the bytes of its file. */
+  reading<T>(work: (read: Read) => T): T;
 }
 
 /** Lets this process read SVG from now on. */
@@ -52,6 +54,7 @@ export async function openImage(file: string): Promise<OpenImage> {
     width: metadata.autoOrient.width,
     height: metadata.autoOrient.height,
     pipeline: () => sharp(input, { ...options, autoOrient: true }),
+    reading: (work) => readFile(file, work),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import { type AccessChange, createAccessChanges } from './access/access-changes.ts';
 import { createApiKeys } from './access/find-api-key.ts';
 import { createTickets } from './access/find-ticket.ts';
+import { createForgetting } from './access/forgetting.ts';
 import { createSubtreeCache } from './access/is-within.ts';
 import { createRoleCache } from './access/open-project.ts';
 import { createFolderCache } from './access/require-folder.ts';
@@ -21,10 +22,13 @@ export function openCaches(
   const roles = createRoleCache(db.pool, now);
   const folders = createFolderCache(db.pool, now);
   const subtrees = createSubtreeCache(db.pool, now);
+  const changes = createForgetting(() => undefined);
   const presigned = createPresignedBytes(db.pool);
   const limits = createLimitsCache(db.pool, now, presigned.unflushed);
   const credentials = [apiKeys, tickets];
   function forget(change: AccessChange | undefined): void {
+    if (change === undefined || change.kind === 'user') changes.forgetAll();
+    else if (change.kind !== 'folders') changes.forget(change.id);
     if (change?.kind === 'apiKey' || change?.kind === 'ticket') forgetCredentials(change.id);
     else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
     else if (change?.kind === 'project') {
@@ -39,7 +43,7 @@ export function openCaches(
   return {
     apiKeys,
     tickets,
-    access: { roles, folders, subtrees },
+    access: { roles, folders, subtrees, changes },
     limits,
     presigned,
     accessChanges: createAccessChanges(db, forget, log),

@@ -69,7 +69,7 @@ test('the process that asks for images loads neither sharp nor what uses it, not
   for (const file of reached) for (const target of imports.get(file) ?? []) reached.add(target);
   expect([...reached]).toContain('child.ts');
   const child = ['look.ts', 'open-image.ts', 'render.ts', 'transfer.ts', 'worker.ts'];
-  expect([...imports.keys()].filter((file) => !reached.has(file)).sort()).toEqual(['exif.ts', ...child]);
+  expect([...imports.keys()].filter((file) => !reached.has(file)).sort()).toEqual(['exif.ts', 'location.ts', ...child]);
 });
 
 test('the command loads the code of a command when it runs, and not before', () => {

@@ -102,6 +102,23 @@ describe('an access change makes the caches forget the right facts and no others
     },
   );
 
+  test('and tells what is under way of the same key or project', async () => {
+    const { changes } = caches.access;
+    const ids = [keys[0]?.id ?? '', projectId, elsewhere];
+    const changedSince = (moment: number) => ids.map((id) => changes.isForgotten(moment, id));
+    for (const [kind, id, expected] of [
+      ['apiKey', ids[0] ?? '', [true, false, false]],
+      ['project', projectId, [false, true, false]],
+      ['folders', projectId, [false, false, false]],
+      ['user', ada.id, [true, true, true]],
+    ] as const) {
+      const moment = changes.moment();
+      await caches.accessChanges.publish({ kind, id });
+      expect(changedSince(moment)).toEqual(expected);
+      expect(changedSince(changes.moment())).toEqual([false, false, false]);
+    }
+  });
+
   test('everything, when the process listens again after a gap', () => {
     told.onListening();
     expect(known()).toEqual([]);

@@ -1,4 +1,5 @@
 import type { Role } from '@cadiz/contract';
+import type { Forgetting } from './forgetting.ts';
 import type { FoundCache } from './found-cache.ts';
 
 /** The caches behind access checks. */
@@ -9,4 +10,6 @@ export interface Access {
   folders: FoundCache<true>;
   /** Which folder is inside which. */
   subtrees: FoundCache<true>;
+  /** What was taken away or changed, by the ids of keys and projects; without folders. */
+  changes: Pick<Forgetting, 'moment' | 'isForgotten'>;
 }

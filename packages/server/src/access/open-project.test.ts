@@ -2,6 +2,7 @@ import { type Role, roles, type Scope, scopes } from '@cadiz/contract';
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Deps } from '../deps.ts';
 import type { ApiKeyCaller, Caller } from './caller.ts';
+import { createForgetting } from './forgetting.ts';
 import { createFoundCache } from './found-cache.ts';
 import { openProject, openProjectOf, type Right, requireScope } from './open-project.ts';
 
@@ -24,6 +25,7 @@ beforeEach(() => {
       roles: cache((name) => members[name]),
       folders: cache((name) => (folders.includes(name) ? true : undefined)),
       subtrees: cache((): true | undefined => undefined),
+      changes: createForgetting(() => undefined),
     },
   };
 });

@@ -60,7 +60,29 @@ async function findAccountCaller({ db }: Pick<Deps, 'db'>, userId: string | null
 }
 
 /**
- * For calling repeatedly during a long read: looks up, at most this often, whether the asker may still read.
+ * For calling repeatedly during a long read.
+ * @param names the ids of the project and of the key or session
+ * @returns a function that says whether access is to be looked up again: something has been taken away, or so much time has passed
+ */
+export function createAccessClock(
+  { access, now }: Pick<Deps, 'access' | 'now'>,
+  names: readonly string[],
+  everyMilliseconds = foundCacheMilliseconds,
+): () => boolean {
+  let checkedAt = now();
+  let moment = access.changes.moment();
+  return () => {
+    const hasChanged = names.some((name) => access.changes.isForgotten(moment, name));
+    if (!hasChanged && isFresh(checkedAt, now(), everyMilliseconds)) return false;
+    checkedAt = now();
+    moment = access.changes.moment();
+    return true;
+  };
+}
+
+/**
+ * For calling repeatedly during a long read: looks up whether the asker may still read, at once when access has changed, and otherwise at
+ * most this often.
  * @returns a function that throws an Error if the asker may not
  */
 export function createAccessCheck(
@@ -69,10 +91,9 @@ export function createAccessCheck(
   projectId: string,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => Promise<void> {
-  let checkedAt = deps.now();
+  const isDue = createAccessClock(deps, [projectId, asker.id], everyMilliseconds);
   return async () => {
-    if (isFresh(checkedAt, deps.now(), everyMilliseconds)) return;
-    checkedAt = deps.now();
+    if (!isDue()) return;
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;
     throw new Error('The caller who asked for this has lost access.');
   };

@@ -351,7 +351,6 @@ describe('reading', () => {
     const { cursor } = await after();
     const waiting = read(`&after=${cursor}&wait=20`, { as: bob });
     await delay(100);
-    service.advance(11_000);
     await ok('PATCH', `/api/projects/${projectId}/members/${bob.id}`, { role: 'viewer' }, { as: ada });
     expect((await waiting).body).toEqual({ events: [], cursor: String(Number(cursor) + 1) });
   });
@@ -438,7 +437,6 @@ describe('the stream', () => {
     await stream.until(`id: ${cursor}\n\n`);
     const waiting = stream.until(`id: ${Number(cursor) + 1}\n`);
     await delay(100);
-    service.advance(11_000);
     await ok('PATCH', `/api/projects/${projectId}/members/${bob.id}`, { role: 'viewer' }, { as: ada });
     await waiting;
     const folder = await createFolder('for all');
@@ -448,13 +446,18 @@ describe('the stream', () => {
     await stream.close();
   });
 
-  test('ends when the key is revoked', async () => {
-    const stream = await open();
-    await stream.until('retry');
-    await ok('DELETE', `/api/api-keys/${key.id}`, undefined, { as: ada });
-    service.advance(11_000);
-    await createFolder2('x');
-    expect(await stream.until('folder.created')).toMatch(/<end>$/);
+  test.each([
+    ['the key is revoked', undefined, () => `/api/api-keys/${key.id}`],
+    ['the member is removed', 'viewer', (id?: string) => `/api/projects/${projectId}/members/${id}`],
+  ] as const)('ends before the next event when %s', async (_what, role, toPath) => {
+    const bob = role && (await service.join(ada, projectId, role));
+    const [stream, other] = [await open('', {}, bob), await open('', {}, ada)];
+    for (const each of [stream, other]) await each.until('retry');
+    await ok('DELETE', toPath(bob?.id), undefined, { as: ada });
+    const { id } = await createFolder2('x');
+    expect(await stream.until(id)).toMatch(/<end>$/);
+    expect(await other.until(id)).toContain('folder.created');
+    await other.close();
   });
 
   const createFolder2 = (name: string) =>

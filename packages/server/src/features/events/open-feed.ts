@@ -1,8 +1,7 @@
 import { accessTypes, type FeedType, feedTypes, type Input } from '@cadiz/contract';
 import { type Asker, type Caller, toAsker, userOf } from '../../access/caller.ts';
-import { foundCacheMilliseconds, isFresh } from '../../access/found-cache.ts';
 import { openProject } from '../../access/open-project.ts';
-import { reopenProject } from '../../access/reopen-project.ts';
+import { createAccessClock, reopenProject } from '../../access/reopen-project.ts';
 import type { Deps } from '../../deps.ts';
 import type { EventRow } from '../../events/event-json.ts';
 import { attempt, Problem, settle } from '../../problem.ts';
@@ -16,7 +15,7 @@ export interface OpenFeed {
   sees(event: EventRow): boolean;
   /** The types that are seen, or undefined for all. */
   types(): readonly FeedType[] | undefined;
-  /** Looks, now and then, whether the caller may still read, and what. @returns false if not */
+  /** Looks, now and then and whenever access has changed, whether the caller may still read, and what. @returns false if not */
   isStillOpen(): Promise<boolean>;
 }
 
@@ -29,13 +28,13 @@ type Query = Pick<Input<'readEvents'>, 'projectId' | 'after' | 'types'>;
  */
 export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Promise<OpenFeed> {
   const { projectId } = query;
+  const asker = toAsker(caller);
+  const isDue = createAccessClock(deps, [projectId, asker.id]);
   const project = await openProject(deps, caller, projectId, 'files:read');
   if (project.within !== null) {
     throw new Problem('scope_missing', 'A key tied to a folder cannot read the events of the whole project.');
   }
-  const asker = toAsker(caller);
   let types = await toSeen(deps, caller, query);
-  let checkedAt = deps.now();
   return {
     projectId,
     userId: userOf(caller),
@@ -43,8 +42,7 @@ export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Pr
     sees: ({ type }) => !types || types.includes(type),
     types: () => types,
     async isStillOpen() {
-      if (isFresh(checkedAt, deps.now(), foundCacheMilliseconds)) return true;
-      checkedAt = deps.now();
+      if (!isDue()) return true;
       const still = await reopen(deps, asker, projectId);
       if (still) types = await toSeen(deps, still, query);
       return still !== undefined;

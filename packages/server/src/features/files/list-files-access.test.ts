@@ -50,22 +50,15 @@ test('a slow reader who still has access reads to the end', async () => {
 
 test('a listing ends if its key is revoked on the way (checklist 28)', async () => {
   const { id, key } = await service.createKey(ada, projectId);
-  const revoke = async () => {
-    await byAda('DELETE', `/api/api-keys/${id}`);
-    later();
-  };
+  const revoke = () => byAda('DELETE', `/api/api-keys/${id}`);
   await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost access');
 });
 
 test.each([
   ['is disabled', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
-  ['signs out', () => byBob('POST', '/api/auth/sign-out')],
+  ['signs out', () => byBob('POST', '/api/auth/sign-out').then(later)],
   ['is removed from the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
 ])('a listing ends if the user who asked for it %s', async (_what, end) => {
   bob = await service.join(ada, projectId, 'viewer');
-  const endNow = async () => {
-    await end(bob.id);
-    later();
-  };
-  await expect(readAround({ Cookie: bob.cookie }, endNow)).rejects.toThrow('has lost access');
+  await expect(readAround({ Cookie: bob.cookie }, () => end(bob.id))).rejects.toThrow('has lost access');
 });

@@ -9,6 +9,9 @@ import type { WebhookRow } from './webhook-view.ts';
 /** After so long without a success, an endpoint is disabled. */
 const disabledAfterMilliseconds = 5 * 86_400_000;
 
+/** The receiver wants nothing any more. */
+const gone = 410;
+
 /** At this failed attempt of a delivery, its owners are told. */
 const toldAtAttempt = 4;
 
@@ -41,6 +44,8 @@ export async function settleAttempt(
   const wait = delivery.seq === 0 ? undefined : toWait({ ...attempted, attempts });
   const due_at = wait === undefined ? delivery.due_at : new Date(deps.now() + wait * 1000);
   await write(deps, delivery, attempted, { state: wait === undefined ? 'failed' : 'pending', due_at });
+  // There is no next attempt of a test to wait for, and days may go by until something happens.
+  if (delivery.seq === 0 && status !== gone) return true;
   return noteFailure(deps, endpoint, attempted, { attempts, wait });
 }
 
@@ -81,7 +86,7 @@ async function noteFailure(
   { attempts, wait }: { attempts: number; wait: number | undefined },
 ): Promise<boolean> {
   const failing = { first_failure_at: endpoint.first_failure_at ?? new Date(at) };
-  const isGone = status === 410;
+  const isGone = status === gone;
   const hasFailedForDays = at - failing.first_failure_at.getTime() >= disabledAfterMilliseconds;
   if (isGone || hasFailedForDays) {
     const reason = isGone ? 'gone' : 'failing';

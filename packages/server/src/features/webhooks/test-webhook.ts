@@ -23,6 +23,13 @@ export async function testWebhook(
       .insertInto('webhook_deliveries')
       .values({ project_id: project.id, endpoint_id: id, ...event })
       .execute();
+    // Somebody is waiting for what becomes of it, most likely after mending the receiver.
+    await trx
+      .updateTable('webhook_endpoints')
+      .set({ paused_until: null })
+      .where('project_id', '=', project.id)
+      .where('id', '=', id)
+      .execute();
     await enqueue(trx, webhookWork, { projectId: project.id, id });
   });
   return { eventId };

@@ -379,6 +379,39 @@ describe('an endpoint', () => {
     await expectProblem(off, 409, 'webhook_disabled');
   });
 
+  test('gets what happens and another test at once after a test that was not answered', async () => {
+    const { id } = await create();
+    for (const answer of [{ status: 502 }, { status: 204 }]) {
+      receiver.answer = () => answer;
+      await ask('POST', `${webhooks()}/${id}/test`);
+      await deliver();
+    }
+    receiver.answer = () => ({ status: 502 });
+    await ask('POST', `${webhooks()}/${id}/test`);
+    await happen('One');
+    await deliver();
+    expect(receiver.received).toHaveLength(4);
+    receiver.answer = () => ({ status: 204 });
+    // The folder is still waited for, and a person who tests the endpoint is not.
+    await ask('POST', `${webhooks()}/${id}/test`);
+    await deliver();
+    const types = receiver.received.map(({ body }) => JSON.parse(body).type);
+    expect(types.filter((type) => type === 'webhook.test')).toHaveLength(4);
+  });
+
+  test('is not disabled because of a test that failed long before', async () => {
+    const { id } = await create();
+    receiver.answer = () => ({ status: 500 });
+    await ask('POST', `${webhooks()}/${id}/test`);
+    await deliver();
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: true, failingSince: null });
+    move(6 * day);
+    await happen('One');
+    await deliver();
+    expect(await deliveries(id, '?state=pending')).toMatchObject([{ attempts: 1, status: 500 }]);
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: true });
+  });
+
   test('that hangs delays no other, not even one of the same project', async () => {
     const hanging = await startReceiver();
     hanging.answer = () => undefined;
