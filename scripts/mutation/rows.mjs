@@ -355,8 +355,8 @@ export const mutants = {
     {
       what: 'access is checked again during a slow listing',
       file: `${server}/access/reopen-project.ts`,
-      find: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds)) return;',
-      put: 'if (isFresh(checkedAt, deps.now(), everyMilliseconds) || checkedAt > 0) return;',
+      find: 'if (!isDue()) return;',
+      put: 'if (!isDue() || everyMilliseconds > 0) return;',
     },
   ],
   29: [
