@@ -184,8 +184,9 @@ export const errorCatalogue = {
   project_not_found: {
     status: 404,
     title: 'There is no such project.',
-    happened: 'No project has this id, or you are not one of its members.',
-    mend: 'Check the id. `GET /api/projects` lists the projects that you can access.',
+    happened:
+      'No project has this id, or you are not one of its members. With a key or ticket for one folder: the folder is in the trash.',
+    mend: 'Check the id. `GET /api/projects` lists the projects that you can access. If the folder of a key or ticket is in the trash, restore it.',
   },
   folder_not_found: {
     status: 404,

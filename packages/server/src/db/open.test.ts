@@ -47,6 +47,20 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     expect(ended.length).toBe(42);
   });
 
+  it('gives Node nothing to warn of, however many transactions of one project wait', async () => {
+    const warnings: Error[] = [];
+    const take = (warning: Error) => void warnings.push(warning);
+    process.on('warning', take);
+    onTestFinished(() => void process.off('warning', take));
+    // Node warns once of each signal that many listen to.
+    const fresh = await openEmptyDatabase(kind);
+    onTestFinished(() => fresh.close());
+    await Promise.all(
+      Array.from({ length: 40 }, () => fresh.transactionOf('noisy', (trx) => sql`select 1`.execute(trx))),
+    );
+    expect(warnings).toEqual([]);
+  });
+
   it('reads bigint as number, and refuses one that a number cannot hold', async () => {
     const { rows } = await db.pool.query("select 9007199254740991::int8 as big, '{1}'::text[] as texts");
     expect(rows).toEqual([{ big: Number.MAX_SAFE_INTEGER, texts: ['1'] }]);

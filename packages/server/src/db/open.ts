@@ -277,10 +277,9 @@ async function wrap(
     mostWaiting: Number.POSITIVE_INFINITY,
     mostWaitingEach: Number.POSITIVE_INFINITY,
   });
-  const never = new AbortController().signal;
 
   async function inTurn<T>(projectId: string, work: () => Promise<T>): Promise<T> {
-    const leave = await turns.enter([projectId], never);
+    const leave = await turns.enter([projectId]);
     return work().finally(leave);
   }
 

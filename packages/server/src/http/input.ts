@@ -134,8 +134,11 @@ function parseJson(bytes: Buffer): unknown {
   if (bytes.length === 0) throw notJson('is empty');
   // Decoding would replace invalid UTF-8 by U+FFFD, and we would store a name that nobody sent.
   if (!isUtf8(bytes)) throw notJson('is not UTF-8');
+  const text = bytes.toString();
+  // JSON has none (RFC 8259 §8.1), and what JSON.parse says shows a character that nobody can see.
+  if (text.startsWith('\uFEFF')) throw notJson('begins with a byte order mark: send UTF-8 without one');
   try {
-    return JSON.parse(bytes.toString());
+    return JSON.parse(text);
   } catch (cause) {
     throw notJson(`is not JSON: ${(cause as Error).message}`);
   }

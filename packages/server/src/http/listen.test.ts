@@ -164,6 +164,13 @@ describe('a request over the wire', () => {
     expect([raw.status, codeOf(raw)]).toEqual([400, 'invalid_request']);
   });
 
+  test('with a byte order mark is refused by a message that names it, since it cannot be seen', async () => {
+    const body = Buffer.from('\uFEFF{"name":"P"}');
+    const raw = await sendRaw(listening.port, request('POST /api/projects', json(body.length)), body);
+    expect([raw.status, codeOf(raw)]).toEqual([400, 'invalid_request']);
+    expect(JSON.parse(raw.body).detail).toBe('The body begins with a byte order mark: send UTF-8 without one.');
+  });
+
   test('several times on one connection is answered in order, refused or not', async () => {
     const keepAlive = { Connection: 'keep-alive' };
     const raw = await sendRaw(

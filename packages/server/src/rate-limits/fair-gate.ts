@@ -6,9 +6,10 @@ export interface FairGate {
   /**
    * @param parties those behind the request, such as an account and a project: each has its share, and all take turns
    * @returns a function to leave, which may be called more than once; undefined if too many are already waiting
+   * @param signal of one request, not of many: Node warns of a leak where more than ten wait with the same one
    * @throws the signal's reason, if it aborts before the turn has come
    */
-  enter(parties: Parties, signal: AbortSignal): Promise<(() => void) | undefined>;
+  enter(parties: Parties, signal?: AbortSignal): Promise<(() => void) | undefined>;
   /** Whether these parties only need somebody else to leave in order to get in. */
   isFullFor(parties: Parties): boolean;
 }
@@ -139,7 +140,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
   return {
     isFullFor: (parties) => inside >= sizeNow() && isWithinShare(parties),
     async enter(parties, signal) {
-      signal.throwIfAborted();
+      signal?.throwIfAborted();
       // A request that could be inside is never waiting, so this overtakes nobody.
       if (inside < sizeNow() && isWithinShare(parties)) return occupy(parties);
       const tooMany = parties.some((party, place) => standingOf(party).waiting >= ofPlace(mostWaitingEach, place));
@@ -147,11 +148,11 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
       return new Promise((resolve, reject) => {
         const stop = () => {
           leaveQueue(one);
-          signal.removeEventListener('abort', giveUp);
+          signal?.removeEventListener('abort', giveUp);
         };
         const giveUp = () => {
           stop();
-          reject(signal.reason);
+          reject(signal?.reason);
         };
         const one: Waiting = {
           parties,
@@ -164,7 +165,7 @@ export function createFairGate({ size, share, mostWaiting, mostWaitingEach }: Fa
           },
         };
         queueUp(one);
-        signal.addEventListener('abort', giveUp, { once: true });
+        signal?.addEventListener('abort', giveUp, { once: true });
       });
     },
   };
