@@ -90,7 +90,7 @@ export async function runProcess(): Promise<void> {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The service goes on without being heard.
     if (nameOf(argv) === 'serve') return;
-    if (error.code !== 'EPIPE') process.exit(exitCodes.failed);
+    if (error.code !== 'EPIPE') endUnwritable(argv, error);
     // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
     if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);
   });
@@ -100,6 +100,14 @@ export async function runProcess(): Promise<void> {
   const code = await runCommand(argv, surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.
   if (code !== exitCodes.ok) process.exitCode = code;
+}
+
+/** Ends the process because nothing can be written to standard output, such as a file on a full disk. */
+function endUnwritable(argv: readonly string[], error: NodeJS.ErrnoException): never {
+  const { stdout, stderr, env } = process;
+  const output = createOutput({ ...readOutputOptions(argv), stdout, stderr, env });
+  output.fail(toTold(Object.assign(error, { path: 'standard output' })));
+  process.exit(exitCodes.failed);
 }
 
 /** The command that was asked for, if there is such a one. */
@@ -118,9 +126,7 @@ function nameOf(argv: readonly string[]): string | undefined {
  * @returns its exit code; errors are told on standard error
  */
 export async function runCommand(argv: readonly string[], surroundings: Surroundings): Promise<number> {
-  const { json, quiet, debug } = readLoosely(argv).values;
-  const options = { json: json === true, quiet: quiet === true, debug: debug === true };
-  const output = createOutput({ ...options, ...surroundings });
+  const output = createOutput({ ...readOutputOptions(argv), ...surroundings });
   const firstAnswer = awaitFirstAnswer((origin) => {
     if (output.isTerminal && !output.isJson && !waitsAloud.test(nameOf(argv) ?? ''))
       output.say(`No answer from ${origin} yet. Still trying …`);
@@ -132,6 +138,11 @@ export async function runCommand(argv: readonly string[], surroundings: Surround
   } finally {
     firstAnswer.stop();
   }
+}
+
+function readOutputOptions(argv: readonly string[]) {
+  const { json, quiet, debug } = readLoosely(argv).values;
+  return { json: json === true, quiet: quiet === true, debug: debug === true };
 }
 
 type Prepared = Omit<Context, 'project' | 'yes'>;

@@ -198,8 +198,11 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
   } catch {
     // Said below.
   }
-  if (body && headers.get('content-type')?.includes('problem')) throw toProblemError(body as Problem, retryAfter);
+  // Gateways answer problems of their own (RFC 9457), without a code of the service.
+  const problem = body as Problem | null | undefined;
+  if (typeof problem?.code === 'string' && headers.get('content-type')?.includes('problem'))
+    throw toProblemError(problem, retryAfter);
   if (ok && body !== undefined) return body as T;
-  const message = `Not an answer of Cadiz; is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
+  const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -191,6 +191,32 @@ test('a URL that redirects to another origin is told, with where it leads', asyn
   }
 });
 
+test('a problem that a gateway answers is no answer of the service, and is retried like any other 503', async () => {
+  let attempts = 0;
+  const answering =
+    (status: number, body: string): typeof fetch =>
+    async () => {
+      attempts++;
+      return new Response(body, { status, headers: { 'content-type': 'application/problem+json' } });
+    };
+  const ask = (fetch: typeof globalThis.fetch) => errorOf(() => stub.client({ fetch, retries: 1 }).files.get(id));
+  const unavailable = '{ "type": "about:blank", "title": "No healthy upstream" }';
+  expect(await ask(answering(503, unavailable))).toMatchObject({
+    code: 'unexpected_answer',
+    status: 503,
+    retryable: true,
+    message: expect.stringContaining('No healthy upstream'),
+  });
+  expect(attempts).toBe(2);
+  for (const body of ['{ "title": "Blocked", "code": 17 }', '[]', '"no"', 'null'])
+    expect(await ask(answering(403, body))).toMatchObject({
+      code: 'unexpected_answer',
+      status: 403,
+      retryable: false,
+      message: expect.stringContaining(body),
+    });
+});
+
 test('a ticket is given to POST only', async () => {
   let isAsked = false;
   const handle = createTicketHandler({

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Stub, startStub } from './stub.ts';
+import { id, type Stub, startStub } from './stub.ts';
 
 let folder: string;
 let stub: Stub;
@@ -225,4 +225,18 @@ test('a file that has arrived is recorded while another of its batch is still be
   release();
   await queue.done();
   expect(left()).toEqual([]);
+});
+
+test('an upload that is aborted while the service creates it is removed there', async () => {
+  const ending = new AbortController();
+  const aborting: typeof fetch = async (input, init) => {
+    const answer = await stub.fetch(input, init);
+    if (new URL(String(input)).pathname === '/api/storage/uploads') ending.abort();
+    init?.signal?.throwIfAborted();
+    return answer;
+  };
+  const cadiz = stub.client({ fetch: aborting, partsFrom: 1 });
+  await expect(cadiz.upload('hi', { name: 'a', signal: ending.signal })).rejects.toMatchObject({ code: 'aborted' });
+  expect(stub.asked.slice(-2)).toEqual(['POST /api/storage/uploads', `DELETE /api/storage/uploads/${id}`]);
+  expect(stub.puts).toBe(0);
 });

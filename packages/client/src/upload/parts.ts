@@ -43,7 +43,8 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
     let begun: Begun | undefined = job.begun && (await find(uploading, job.begun, pace));
     if (!begun) {
       const body = { ...facts, folderId, partSize: options.partSize };
-      const { answer, secret } = await uploading.post<CreatedUpload>('uploads', body, pace);
+      // If the request were aborted, its upload could exist, and take up quota, with nobody here who can remove it.
+      const { answer, secret } = await uploading.post<CreatedUpload>('uploads', body, { ...pace, isFinal: true });
       begun = { ...answer, secret };
       job.begun = { uploadId: answer.uploadId, secret };
       await remember((store) => store.set(key, job.begun as Resumable));
