@@ -142,9 +142,9 @@ export function createQueue(
     }, tellMilliseconds);
   }
 
-  /** Starts what there is room for: a batch more a little before the last one leaves a slot free, since it is presigned first. */
+  /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
   function pump(): void {
-    while (waiting.size > 0 && sending.size < 2 * uploader.concurrency && !resumed) start(nextBatch());
+    while (waiting.size > 0 && sending.size < uploader.concurrency && !resumed) start(nextBatch());
     if (!isIdle()) return;
     for (const resolve of whenIdle.splice(0)) resolve();
   }
