@@ -203,6 +203,6 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
   if (typeof problem?.code === 'string' && headers.get('content-type')?.includes('problem'))
     throw toProblemError(problem, retryAfter);
   if (ok && body !== undefined) return body as T;
-  const message = `Not from Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
+  const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }
