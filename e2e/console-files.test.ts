@@ -84,6 +84,66 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.context().close();
   });
 
+  test('are in the trash, and in their folder, also if that was being read before they came', async () => {
+    const projectId = await tested.createProject('Late answers');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('Drop files or folders here').waitFor();
+
+    /** What is asked here gets the answer of this moment, once `release` is called. */
+    async function hold(path: RegExp, method = 'GET') {
+      let release = () => {};
+      const released = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      let answered = () => {};
+      const isAnswered = new Promise<void>((resolve) => {
+        answered = resolve;
+      });
+      await page.route(
+        path,
+        async (route) => {
+          if (route.request().method() !== method) return route.fallback();
+          const response = await route.fetch();
+          answered();
+          await released;
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      return { release, isAnswered };
+    }
+
+    const listing = await hold(/\/api\/storage\/list\?/);
+    await page.reload();
+    await listing.isAnswered;
+    await filesOf(page).setInputFiles([toFile('late.txt', 'text/plain')]);
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    listing.release();
+    // Every half minute, listings are read again in any case.
+    await entryOf(page, 'late.txt').waitFor({ timeout: 20_000 });
+
+    let send = () => {};
+    const mayBeSent = new Promise<void>((resolve) => {
+      send = resolve;
+    });
+    await page.route(/\/api\/storage\/bulk/, async (route) => {
+      await mayBeSent;
+      await route.continue();
+    });
+    const trash = await hold(/\/api\/storage\/trash\?/);
+    await page.getByRole('row', { name: /late/ }).click();
+    await page.keyboard.press('Delete');
+    await entryOf(page, 'late.txt').waitFor({ state: 'detached' });
+    await page.getByRole('link', { name: 'Trash' }).click();
+    await trash.isAnswered;
+    send();
+    await page.getByRole('button', { name: 'Undo' }).waitFor();
+    trash.release();
+    await page.getByRole('row', { name: /late/ }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('never run in the console, whatever they are', async () => {
     const projectId = await tested.createProject('Hostile');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);

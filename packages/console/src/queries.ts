@@ -1,10 +1,37 @@
 import type { Answer } from '@cadiz/contract';
-import { QueryCache, QueryClient, queryOptions, useQuery } from '@tanstack/react-query';
+import {
+  type InvalidateOptions,
+  type InvalidateQueryFilters,
+  type Query,
+  QueryCache,
+  QueryClient,
+  type QueryKey,
+  queryOptions,
+  useQuery,
+} from '@tanstack/react-query';
 import { call, codeOf } from './api.ts';
 
 /** What many screens read, under the names by which it is read again after a change. */
 
-export const queryClient = new QueryClient({
+/**
+ * What is being read for the first time when something changes is read once more: TanStack Query takes the answer that is under way,
+ * which may be older than the change, for a fresh one.
+ */
+class Queries extends QueryClient {
+  override async invalidateQueries<K extends QueryKey = QueryKey>(
+    filters?: InvalidateQueryFilters<K>,
+    options?: InvalidateOptions,
+  ): Promise<void> {
+    const isFirst = ({ state }: Query) => state.data === undefined && state.fetchStatus !== 'idle';
+    const first = this.getQueryCache().findAll(filters).filter(isFirst);
+    await super.invalidateQueries(filters, options);
+    if (first.length === 0) return;
+    await Promise.allSettled(first.map(({ promise }) => promise));
+    await super.invalidateQueries({ predicate: (query) => first.includes(query) }, options);
+  }
+}
+
+export const queryClient = new Queries({
   // Whoever has lost access to a project is told so by the frame of its screens, once it is no longer among theirs.
   queryCache: new QueryCache({
     onError(error, { queryKey }) {

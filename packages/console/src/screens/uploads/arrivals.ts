@@ -39,6 +39,8 @@ export function showArrived(projectId: string, arrivals: readonly Arrival[]): vo
         const queryKey = [...listingKey(projectId), { folder, sort, order, q: undefined }];
         const inOrder: Compare = order === 'asc' ? compare : (a, b) => compare(b, a);
         queryClient.setQueriesData<Pages>({ queryKey }, (data) => data && withArrivals(data, some, inOrder));
+        for (const { queryHash, state } of queryClient.getQueryCache().findAll({ queryKey }))
+          if (state.fetchStatus !== 'idle') overtaken.add(queryHash);
       }
     }
   }
@@ -105,21 +107,26 @@ function findPlace(rows: readonly { file: File }[], file: File, compare: Compare
 /** How long changes are collected before they are read, in milliseconds. */
 const refreshMilliseconds = 1000;
 
+/** Listings that were being read when files arrived: what they are answered may be older. */
+const overtaken = new Set<string>();
+
 /** The projects to be read again soon, and whether folders in them may be new. */
 const stale = new Map<string, boolean>();
 let isReading = false;
 
-/** Reads again what cannot be told from a file: what searches find, new folders, and how much is used. */
+/** Reads again what cannot be told from a file: what searches find, new folders, how much is used, and what was being read meanwhile. */
 function refreshSoon(projectId: string, hasFolders: boolean): void {
   stale.set(projectId, hasFolders || (stale.get(projectId) ?? false));
   if (isReading) return;
   isReading = true;
   setTimeout(() => {
     isReading = false;
+    const older = new Set(overtaken);
+    overtaken.clear();
     for (const [id, isAll] of stale) {
       void queryClient.invalidateQueries({
         queryKey: listingKey(id),
-        predicate: ({ queryKey }) => isAll || isSearch(queryKey[2]),
+        predicate: ({ queryKey, queryHash }) => isAll || isSearch(queryKey[2]) || older.has(queryHash),
       });
       const others = isAll ? ['usage', 'folders', 'trash'] : ['usage', 'trash'];
       for (const name of others) void queryClient.invalidateQueries({ queryKey: [name, id] });
