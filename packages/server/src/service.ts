@@ -9,7 +9,6 @@ import { createFeed } from './events/feed.ts';
 import { createArchiveLinks } from './features/downloads/archive-links.ts';
 import { createLinkTokens } from './features/links/link-tokens.ts';
 import { createFileInserts } from './features/uploads/insert-file.ts';
-import { createApp } from './http/app.ts';
 import { listen } from './http/listen.ts';
 import { createIssuer } from './identity/oidc/issuer.ts';
 import { createPasswords } from './identity/passwords/passwords.ts';
@@ -19,8 +18,6 @@ import { hasAnybody } from './identity/users/has-anybody.ts';
 import { createImageTokens } from './images/image-tokens.ts';
 import { openImages } from './images/open-images.ts';
 import { createThumbnailFields } from './images/thumbnail-fields.ts';
-import { createJobs } from './jobs/jobs.ts';
-import { createKinds } from './jobs/kinds.ts';
 import { startJobs } from './jobs/run-jobs.ts';
 import { createMailer } from './mail/mailer.ts';
 import { openCaches } from './open-caches.ts';
@@ -82,6 +79,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
     log.info('Stopped');
   }
 
+  async function keep<T extends { close(): Promise<unknown> }>(opening: Promise<T>): Promise<T> {
+    const one = await opening;
+    opened.push(one);
+    return one;
+  }
+
   async function close(): Promise<void> {
     // In the reverse order of opening. Uploads and requests drain side by side, in the step that was opened last.
     while (opened.length > 0) await opened.pop()?.close();
@@ -95,21 +98,24 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     let noteKeys = (_keys: readonly string[]) => {};
     let metrics: Metrics | undefined;
-    const store = await openObjectStore(config, secrets, log, {
-      onKeys: (keys) => noteKeys(keys),
-      onRequest: (request) => metrics?.observeStore(request),
-    });
-    opened.push({
-      close: async () => {
-        await store.drain(0);
-        store.objects.close();
-      },
-    });
-    failures.push(store.failed);
+    const opening = [
+      keep(
+        openObjectStore(config, secrets, log, {
+          onKeys: (keys) => noteKeys(keys),
+          onRequest: (request) => metrics?.observeStore(request),
+        }),
+      ),
+      keep(openDatabase(config.database)),
+      // All features, half of the code, are loaded while the embedded database and store start in threads of their own.
+      import('./http/app.ts'),
+      import('./jobs/kinds.ts'),
+      import('./jobs/jobs.ts'),
+    ] as const;
+    // If one fails, what the others have opened is closed.
+    await Promise.allSettled(opening);
+    const [store, db, { createApp }, { createKinds }, { createJobs }] = await Promise.all(opening);
+    failures.push(store.failed, db.failed);
 
-    const db = await openDatabase(config.database);
-    opened.push(db);
-    failures.push(db.failed);
     const { applied } = await withDirectPool(config.database, db, (pool) => migrate(pool));
     log.debug({ applied }, 'Migrated the database');
     if (config.database.kind === 'embedded') opened.push(await serveSnapshots(db, config.database.dataDir, log));
@@ -279,6 +285,7 @@ interface OpenedObjectStore {
   objects: ObjectStore;
   failed: Promise<Error>;
   drain(milliseconds: number): Promise<void>;
+  close(): Promise<void>;
 }
 
 interface StoreListener {
@@ -296,21 +303,29 @@ async function openObjectStore(
   const { objectStore } = config;
   if (objectStore.kind === 's3') {
     const settings = { ...objectStore, presignTtlSeconds: config.presignTtlSeconds };
+    const objects = createS3Store(settings, Date.now, told.onRequest);
     return {
       settings,
-      objects: createS3Store(settings, Date.now, told.onRequest),
+      objects,
       failed: new Promise(() => undefined),
       drain: async () => undefined,
+      close: async () => objects.close(),
     };
   }
   const embedded = { ...config, objectStore };
   const thread = await startEmbeddedStore(embedded, secrets, log, told.onKeys);
   const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
   const peek = peekEmbedded(thread, settings.bucket, told.onRequest);
+  const objects = createS3Store(settings, Date.now, told.onRequest, peek);
+  const drain = (milliseconds: number) => thread.close({ drainMilliseconds: milliseconds });
   return {
     settings,
-    objects: createS3Store(settings, Date.now, told.onRequest, peek),
+    objects,
     failed: thread.failed,
-    drain: (milliseconds) => thread.close({ drainMilliseconds: milliseconds }),
+    drain,
+    close: async () => {
+      await drain(0);
+      objects.close();
+    },
   };
 }
