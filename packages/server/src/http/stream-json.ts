@@ -12,6 +12,9 @@ function* slice(bytes: Buffer): Generator<Buffer, void> {
   for (let at = 0; at < bytes.length; at += sliceBytes) yield bytes.subarray(at, at + sliceBytes);
 }
 
+/** Pieces as short as this, such as what separates two others, are sent together with the next one. */
+const shortLength = 16;
+
 /** Writes each piece in its place: joined to one string first, they would be copied twice more on their way. */
 function toBytes(pieces: readonly string[]): Buffer {
   const bytes = Buffer.allocUnsafe(pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0));
@@ -48,7 +51,12 @@ export async function streamJson(
   async function* bytes(): AsyncGenerator<Buffer, void> {
     try {
       yield start;
-      for await (const piece of pieces) yield* slice(Buffer.from(piece));
+      const waiting: string[] = [];
+      for await (const piece of pieces) {
+        waiting.push(piece);
+        if (piece.length > shortLength) yield* slice(toBytes(waiting.splice(0)));
+      }
+      yield* slice(toBytes(waiting));
     } catch (error) {
       // If the client disconnected while a piece was being made, that is no failure.
       if (!gone.signal.aborted) throw error;

@@ -81,6 +81,16 @@ export async function readPortions(
   return { ...whole, next };
 }
 
+/**
+ * Takes the JSON from what held it. Collections of young objects keep what an older one still refers to, even if nothing refers to that
+ * one: half a megabyte for each statement of a stream, and a hundred until a collection of everything.
+ */
+export function takeJson(holder: { json: string | null }): string {
+  const { json } = holder;
+  holder.json = '';
+  return json ?? '';
+}
+
 /** Where to continue after a page; null if it is the last. */
 function toNext({ folders, files }: MixedPage): Cursor | null {
   if (folders.more) return { kind: 'folders', after: folders.last };
@@ -119,7 +129,7 @@ export async function readMixedPage(
   const breadcrumbs = toBreadcrumbs(listed, rowOf('breadcrumbs').json);
   const after = start?.after ?? null;
   const complete = (kind: Kind, from: Position | null, most: number) =>
-    completePage(deps, { kind, listed, start: from, limit: most }, { ...rowOf(kind), bound }, reading, isLate);
+    completePage(deps, { kind, listed, start: from, limit: most }, rowOf(kind), bound, reading, isLate);
   if (start?.kind === 'files' || isOfFilesOnly(listed)) {
     return { breadcrumbs, folders: nothing(), files: await complete('files', after, limit) };
   }
@@ -148,7 +158,7 @@ export async function readPage(
 ): Promise<Page> {
   const bound = toFirstBound(deps, request);
   const scanned = await read(deps, scanStatement(request, bound), reading);
-  return completePage(deps, request, { ...scanned, bound }, reading, isLate);
+  return completePage(deps, request, scanned, bound, reading, isLate);
 }
 
 /**
@@ -171,11 +181,15 @@ export function toTotal(count: number): number | null {
   return count <= maxCounted ? count : null;
 }
 
-/** @param scanned what the first statement found, and how many rows it examined at most */
+/**
+ * @param scanned what the first statement found
+ * @param firstBound how many rows it examined at most
+ */
 async function completePage(
   deps: Pick<Deps, 'db'>,
   request: PageRequest,
-  scanned: PageRow & { bound: number },
+  scanned: PageRow,
+  firstBound: number,
   reading: Reading,
   isLate: IsLate,
 ): Promise<Page> {
@@ -196,7 +210,7 @@ async function completePage(
 
   const onward: Reading = { ...reading, pace: 'stream' };
   let reached: Position | undefined = toPosition(scanned);
-  let examined = scanned.bound;
+  let examined = firstBound;
   for (let scans = 1; !page.more && reached; scans += 1) {
     if (request.isCount && examined >= maxCountExamined) return { ...page, more: true };
     // Each page makes progress, however late it is.
@@ -255,9 +269,10 @@ function requireRow<T>(row: T | undefined): T {
   return row;
 }
 
-function toPage({ json, count, lastId, lastKey }: PageRow, limit: number): Page {
+function toPage(row: PageRow, limit: number): Page {
+  const { count, lastId, lastKey } = row;
   const more = count > limit;
-  const rows = json ?? '';
+  const rows = takeJson(row);
   return {
     json: more ? rows.slice(0, Math.max(0, rows.lastIndexOf(separator))) : rows,
     count: Math.min(count, limit),

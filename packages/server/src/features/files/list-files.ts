@@ -8,7 +8,7 @@ import { toNameKey } from '../../tree/name-key.ts';
 import { decodeCursor, encodeCursor, isOfFilesOnly, type Kind, type Listed } from './cursor.ts';
 import { type Breadcrumb, toBreadcrumbs } from './list-files-breadcrumbs.ts';
 import { addExtras, type Extras } from './list-files-extras.ts';
-import { countListed, type Page, readPage, readPortions, toTotal } from './list-files-page.ts';
+import { countListed, type Page, readPage, readPortions, takeJson, toTotal } from './list-files-page.ts';
 import { breadcrumbsStatement, type OpeningRequest, separator } from './list-files-sql.ts';
 
 /** How many rows a page has if only a cursor is given. */
@@ -92,8 +92,9 @@ async function* streamKind(
     const limit = deps.db.listing.portion(listed.projectId).rows;
     page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit }, own);
     if (page.count > 0) {
-      const texts = await addExtras(deps, { files: '', folders: '', [kind]: page.json }, listed, extras, own);
-      yield before + texts[kind];
+      const texts = await addExtras(deps, { files: '', folders: '', [kind]: takeJson(page) }, listed, extras, own);
+      yield before;
+      yield texts[kind];
     }
     count += page.count;
     before = separator;
