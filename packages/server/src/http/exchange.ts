@@ -49,6 +49,8 @@ export interface Query {
   values: Record<string, string>;
   /** The names that have more. */
   repeated: readonly string[];
+  /** The names with a value that is not UTF-8: in `values` it has U+FFFD for what is not. */
+  undecodable: readonly string[];
 }
 
 /**

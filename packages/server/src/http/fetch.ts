@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { Answer, Exchange, Query, WholeAnswer } from './exchange.ts';
 import { tooLarge } from './input.ts';
 
@@ -43,10 +44,20 @@ export function toQuery(search: string): Query {
     if (values.has(name)) repeated.add(name);
     else values.set(name, value);
   }
-  return { values: Object.fromEntries(values), repeated: [...repeated] };
+  const undecodable = search
+    .split('&')
+    .filter(isUndecodable)
+    .flatMap((pair) => [...new URLSearchParams(pair).keys()]);
+  return { values: Object.fromEntries(values), repeated: [...repeated], undecodable };
 }
 
-const emptyQuery: Query = { values: {}, repeated: [] };
+const emptyQuery: Query = { values: {}, repeated: [], undecodable: [] };
+
+/** Whether there are percent-encoded bytes that are not UTF-8. Where no two digits follow, `%` stands for itself. */
+function isUndecodable(pair: string): boolean {
+  const encoded = pair.match(/(?:%[0-9a-f]{2})+/gi) ?? [];
+  return encoded.some((bytes) => !isUtf8(Buffer.from(bytes.replaceAll('%', ''), 'hex')));
+}
 
 async function readBytes(request: Request, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = [];

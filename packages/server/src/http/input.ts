@@ -82,9 +82,14 @@ function requireJson(exchange: Exchange, anyMediaType = false): void {
 
 /** Reads the query, with each name once. @throws Problem invalid_request */
 export function readQuery<T extends z.ZodType>(exchange: Exchange, schema: T): z.output<T> {
-  const { values, repeated } = exchange.query();
+  const { values, repeated, undecodable } = exchange.query();
   warnOfRepeatedNames(exchange, repeated);
-  return check(exchange, schema, values, 'The query');
+  const query = check(exchange, schema, values, 'The query');
+  const issues = undecodable
+    .filter((name) => Object.hasOwn(query as object, name))
+    .map((path) => ({ path, message: 'must be UTF-8 before it is percent-encoded' }));
+  if (issues[0]) throw new Problem('invalid_request', `${issues[0].path} ${issues[0].message}.`, { issues });
+  return query;
 }
 
 /** Reads the parameters of the path. @throws Problem invalid_request */

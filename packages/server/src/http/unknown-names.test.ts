@@ -42,6 +42,26 @@ describe('what a route does not know is ignored, and named', () => {
     expect(warningOf(batch)).toBe('Unknown, and ignored: files[].foo, files[].bar, atomik.');
   });
 
+  test('a value of a query that is not UTF-8 is refused, unless nobody reads it', async () => {
+    const list = (query: string) => ask('GET', `/list?projectId=${projectId}&limit=5${query}`);
+    const refused = await list('&search=caf%E9&sort=name');
+    expect([refused.status, refused.body.code, refused.body.issues]).toEqual([
+      400,
+      'invalid_request',
+      [{ path: 'search', message: 'must be UTF-8 before it is percent-encoded' }],
+    ]);
+    for (const query of [
+      '&search=caf%C3%A9',
+      '&search=%EF%BF%BD',
+      '&search=100%',
+      '&search=%zz',
+      '&search=%EF%BF%BD&from=caf%E9',
+    ]) {
+      expect([query, (await list(query)).status]).toEqual([query, 200]);
+    }
+    expect((await list('&metadata.colour=caf%E9')).body.issues[0].path).toBe('metadata.colour');
+  });
+
   test('names of a query, also on a route that takes none, and in a streamed answer', async () => {
     expect(warningOf(await ask('GET', `/usage?projectId=${projectId}&folder=x`))).toBe('Unknown, and ignored: folder.');
     expect(warningOf(await presign({}, '?projectID=x&y'))).toBe('Unknown, and ignored: projectID, y.');
