@@ -215,6 +215,14 @@ describe('a session', () => {
     expect(sessions).toMatchObject([{ current: true }]);
   }
 
+  test('that is over takes no cookie from a browser, which may have a new one by then', async () => {
+    const ada = await service.signUp();
+    const next = await startSession(ada, { headers: { Cookie: ada.cookie } });
+    const late = await service.call('GET', '/api/auth/get-session', { as: ada });
+    expect([late.text, late.headers.getSetCookie()]).toEqual(['null', []]);
+    expect(await isAlive(next)).toBe(true);
+  });
+
   test('ends after a week without use (checklist 5)', async () => {
     const ada = await service.signUp();
     await age(ada, '6 days 23 hours');
