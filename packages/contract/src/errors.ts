@@ -172,7 +172,7 @@ export const errorCatalogue = {
     status: 403,
     title: 'The e-mail address of the account is not verified.',
     happened:
-      'Anyone can sign up with any address. Where the service sends e-mail, an account from open sign-up must therefore verify its address before it can create API keys, tickets and webhooks, add passkeys, or create or accept invitations. Every account must do so before it can set up a second factor.',
+      'Anyone can sign up with any address. Where the service sends e-mail, an account from open sign-up must therefore verify its address before it can create or rotate API keys, create tickets and webhooks, add passkeys, or create or accept invitations. Every account must do so before it can set up a second factor.',
     mend: 'Sign in to the account and follow the link in the message that was sent at sign-up. `POST /api/account/email/verification` sends another. Resetting the password by e-mail verifies the address, too.',
   },
   not_found: {

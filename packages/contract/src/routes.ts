@@ -1182,6 +1182,7 @@ export const routes = {
     body: RotateApiKeyRequest,
     answer: CreatedApiKey,
     errors: [
+      'email_not_verified',
       'api_key_not_found',
       'api_key_dead',
       'role_missing',

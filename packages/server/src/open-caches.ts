@@ -29,6 +29,8 @@ export function openCaches(
   function forget(change: AccessChange | undefined): void {
     if (change === undefined || change.kind === 'user') changes.forgetAll();
     else if (change.kind !== 'folders') changes.forget(change.id);
+    // No cache knows sessions: each request looks its own up.
+    if (change?.kind === 'sessions') return;
     if (change?.kind === 'apiKey' || change?.kind === 'ticket') forgetCredentials(change.id);
     else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
     else if (change?.kind === 'project') {

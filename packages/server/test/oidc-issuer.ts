@@ -29,6 +29,8 @@ export interface TestIssuer {
   refusal: string | undefined;
   /** Paths that give another answer, or none. */
   broken: Record<string, (response: ServerResponse) => void>;
+  /** Signs with a new key from now on, the only one that it publishes. */
+  rotate(): Promise<void>;
   /** The requested paths. */
   asked: string[];
   /** The issued tokens. */
@@ -46,8 +48,8 @@ interface Grant {
 }
 
 export async function startTestIssuer(): Promise<TestIssuer> {
-  const own = await generateKeyPair('ES256');
-  const jwk = { ...(await exportJWK(own.publicKey)), kid: 'one', alg: 'ES256', use: 'sig' };
+  let own = await generateKeyPair('ES256');
+  let kid = 'one';
   const grants = new Map<string, Grant>();
   const people = new Map<string, IssuersPerson>();
   let server: http.Server;
@@ -63,6 +65,10 @@ export async function startTestIssuer(): Promise<TestIssuer> {
     emailIn: 'id_token',
     refusal: undefined,
     broken: {},
+    async rotate() {
+      own = await generateKeyPair('ES256');
+      kid = randomBytes(8).toString('hex');
+    },
     asked: [],
     tokens: [],
     stop: () =>
@@ -91,10 +97,12 @@ export async function startTestIssuer(): Promise<TestIssuer> {
     else if (pathname === '/.well-known/openid-configuration') json(response, 200, discovery());
     else if (pathname === '/authorize') authorize(searchParams, response);
     else if (pathname === '/token') await token(request, response);
-    else if (pathname === '/jwks') json(response, 200, { keys: [jwk] });
+    else if (pathname === '/jwks') json(response, 200, { keys: [await toJwk()] });
     else if (pathname === '/userinfo') userinfo(request, response);
     else json(response, 404, {});
   }
+
+  const toJwk = async () => ({ ...(await exportJWK(own.publicKey)), kid, alg: 'ES256', use: 'sig' });
 
   const discovery = () => ({
     issuer: issuer.url,
@@ -170,7 +178,7 @@ export async function startTestIssuer(): Promise<TestIssuer> {
       ...(issuer.emailIn === 'id_token' ? more : {}),
     });
     const { alg, key } = issuer.signWith ?? { alg: 'ES256', key: own.privateKey };
-    return new SignJWT(claims as JWTPayload).setProtectedHeader({ alg, kid: 'one' }).sign(key);
+    return new SignJWT(claims as JWTPayload).setProtectedHeader({ alg, kid }).sign(key);
   }
 
   function userinfo(request: IncomingMessage, response: ServerResponse): void {

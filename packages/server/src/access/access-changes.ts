@@ -4,11 +4,14 @@ import type { Database } from '../db/open.ts';
 /** Access that was taken away, or that now has other conditions. */
 export interface AccessChange {
   kind: (typeof kinds)[number];
-  /** The id of the key, the ticket, the user or the project; for `folders`, of the project whose folders were moved or deleted. */
+  /**
+   * The id of the key, the ticket, the user or the project; for `folders`, of the project whose folders were moved or deleted; for
+   * `sessions`, of the user some of whose sessions have ended.
+   */
   id: string;
 }
 
-const kinds = ['apiKey', 'ticket', 'project', 'folders', 'user'] as const;
+const kinds = ['apiKey', 'ticket', 'project', 'folders', 'user', 'sessions'] as const;
 
 /** Tells every process of the service that access has changed, so that their caches forget it. */
 export interface AccessChanges {

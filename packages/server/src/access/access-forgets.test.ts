@@ -74,21 +74,22 @@ const known = () =>
 const but = (...forgotten: string[]) => all.filter((name) => !forgotten.includes(name));
 
 describe('an access change makes the caches forget the right facts and no others', () => {
-  const cases = (): [kind: 'apiKey' | 'folders' | 'project' | 'user', id: string, left: string[]][] => [
+  const cases = (): [kind: 'apiKey' | 'folders' | 'project' | 'user' | 'sessions', id: string, left: string[]][] => [
     ['apiKey', keys[0]?.id ?? '', but('key')],
     ['folders', projectId, but('folder', 'place')],
     ['project', projectId, ['a key elsewhere', 'a role elsewhere']],
     ['user', ada.id, []],
+    ['sessions', ada.id, all],
   ];
 
-  test.each([0, 1, 2, 3])('in this process (%i)', async (which) => {
+  test.each([0, 1, 2, 3, 4])('in this process (%i)', async (which) => {
     const [kind = 'user', id = '', left] = cases()[which] ?? [];
     await caches.accessChanges.publish({ kind, id });
     expect(known()).toEqual(left);
     expect(notified).toEqual([`${kind} ${id}`]);
   });
 
-  test.each([0, 1, 2, 3])('in another process, on its message and without a timer (%i; checklist 28)', (which) => {
+  test.each([0, 1, 2, 3, 4])('in another process, on its message and without a timer (%i; checklist 28)', (which) => {
     const [kind, id, left] = cases()[which] ?? [];
     told.onMessage(`${kind} ${id}`);
     expect(known()).toEqual(left);
@@ -102,20 +103,21 @@ describe('an access change makes the caches forget the right facts and no others
     },
   );
 
-  test('and tells what is under way of the same key or project', async () => {
+  test('and tells what is under way of the same key, project or user', async () => {
     const { changes } = caches.access;
-    const ids = [keys[0]?.id ?? '', projectId, elsewhere];
+    const ids = [keys[0]?.id ?? '', projectId, elsewhere, ada.id];
     const changedSince = (moment: number) => ids.map((id) => changes.isForgotten(moment, id));
     for (const [kind, id, expected] of [
-      ['apiKey', ids[0] ?? '', [true, false, false]],
-      ['project', projectId, [false, true, false]],
-      ['folders', projectId, [false, false, false]],
-      ['user', ada.id, [true, true, true]],
+      ['apiKey', ids[0] ?? '', [true, false, false, false]],
+      ['project', projectId, [false, true, false, false]],
+      ['folders', projectId, [false, false, false, false]],
+      ['user', ada.id, [true, true, true, true]],
+      ['sessions', ada.id, [false, false, false, true]],
     ] as const) {
       const moment = changes.moment();
       await caches.accessChanges.publish({ kind, id });
       expect(changedSince(moment)).toEqual(expected);
-      expect(changedSince(changes.moment())).toEqual([false, false, false]);
+      expect(changedSince(changes.moment())).toEqual([false, false, false, false]);
     }
   });
 

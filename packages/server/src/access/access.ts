@@ -10,6 +10,6 @@ export interface Access {
   folders: FoundCache<true>;
   /** Which folder is inside which. */
   subtrees: FoundCache<true>;
-  /** What was taken away or changed, by the ids of keys and projects; without folders. */
+  /** What was taken away or changed, by the ids of keys, projects and users; without folders. */
   changes: Pick<Forgetting, 'moment' | 'isForgotten'>;
 }

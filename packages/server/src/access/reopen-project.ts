@@ -1,6 +1,6 @@
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
-import type { Asker, Caller, Maker, SessionCaller } from './caller.ts';
+import { type Asker, type Caller, type Maker, type SessionCaller, toAsker, userOf } from './caller.ts';
 import { findApiKeyCaller } from './find-api-key-caller.ts';
 import { findSessionCaller } from './find-session-caller.ts';
 import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
@@ -61,14 +61,15 @@ async function findAccountCaller({ db }: Pick<Deps, 'db'>, userId: string | null
 
 /**
  * For calling repeatedly during a long read.
- * @param names the ids of the project and of the key or session
  * @returns a function that says whether access is to be looked up again: something has been taken away, or so much time has passed
  */
 export function createAccessClock(
   { access, now }: Pick<Deps, 'access' | 'now'>,
-  names: readonly string[],
+  caller: Caller,
+  projectId: string,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => boolean {
+  const names = [projectId, toAsker(caller).id, userOf(caller)];
   let checkedAt = now();
   let moment = access.changes.moment();
   return () => {
@@ -81,17 +82,18 @@ export function createAccessClock(
 }
 
 /**
- * For calling repeatedly during a long read: looks up whether the asker may still read, at once when access has changed, and otherwise at
+ * For calling repeatedly during a long read: looks up whether the caller may still read, at once when access has changed, and otherwise at
  * most this often.
- * @returns a function that throws an Error if the asker may not
+ * @returns a function that throws an Error if the caller may not
  */
 export function createAccessCheck(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
-  asker: Asker,
+  caller: Caller,
   projectId: string,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => Promise<void> {
-  const isDue = createAccessClock(deps, [projectId, asker.id], everyMilliseconds);
+  const isDue = createAccessClock(deps, caller, projectId, everyMilliseconds);
+  const asker = toAsker(caller);
   return async () => {
     if (!isDue()) return;
     if (await reopenProject(deps, asker, projectId, 'files:read')) return;

@@ -78,7 +78,7 @@ describe.each(testableKinds)('the schema (%s)', (kind) => {
         "jobs": "name due_at lease leased_until last_success_at last_error last_failed_at",
         "links": "project_id id file_id disposition expires_at created_by_user created_by_key created_at image",
         "new_events": "pos project_id id type at user_id api_key_id ticket_id data",
-        "operations": "project_id id action folder_id search except_ids target_id created_by_user created_by_key created_at state kind reached total done file_count folder_count total_bytes problem_code problem_detail finished_at expires_at",
+        "operations": "project_id id action folder_id search except_ids target_id created_by_user created_by_key created_at state kind reached total done file_count folder_count total_bytes problem_code problem_detail finished_at expires_at ip request_id",
         "passkeys": "id user_id name credential_id public_key counter device_type backed_up transports aaguid created_at",
         "password_resets": "token_hash user_id expires_at",
         "presigned_bytes": "project_id since bytes",

@@ -22,6 +22,7 @@ const withoutReference: Record<string, string> = {
   'new_events.api_key_id': 'an event outlives everything it refers to',
   'new_events.ticket_id': 'an event outlives everything it refers to',
   'audit_events.request_id': 'names an answer and lines of the log, and no row',
+  'operations.request_id': 'names an answer and lines of the log, and no row',
   'webhook_deliveries.endpoint_id': 'numbering events waits for nobody; a row without its endpoint is removed',
   'webhook_deliveries.event_id': 'an event outlives everything that refers to it',
   'files.external_id': "the application's own",

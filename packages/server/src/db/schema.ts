@@ -431,6 +431,8 @@ interface OperationsTable {
   target_id: string | null;
   created_by_user: string | null;
   created_by_key: string | null;
+  ip: string | null;
+  request_id: string | null;
   created_at: Date;
   state: Generated<'running' | 'finished' | 'cancelled' | 'failed'>;
   kind: Generated<'folders' | 'files'>;

@@ -120,6 +120,18 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
       expect(await tried()).toEqual([200, 200, 200, 200, '401 passkey_refused', 200, 200, 200]);
     });
 
+    test('rotates no key that it has from when the service sent no mail', async () => {
+      const mallory = await signUp(service);
+      const before = openBrowser(mailless);
+      await post(before, '/api/auth/sign-in/email', { email: mallory.email, password });
+      const { id } = (await post(before, '/api/api-keys', { name: 'K', projectId: null })).body;
+      const rotate = async () => outcome(await post(mallory.browser, `/api/api-keys/${id}/rotate`));
+      expect(await rotate()).toBe(unproven);
+      expect(await query('select id from api_keys where created_by = $1', mallory.id)).toEqual([{ id }]);
+      await verify(mallory.browser, await lastToken(mallory.email, 'verify-email'));
+      expect(await rotate()).toBe(200);
+    });
+
     test('the token proves it in a session of the account only, once, and for a day', async () => {
       const [mallory, eve] = [await signUp(service), await signUp(service)];
       const token = await lastToken(mallory.email, 'verify-email');

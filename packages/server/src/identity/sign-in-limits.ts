@@ -3,6 +3,7 @@ import type { Database } from '../db/open.ts';
 import { Problem } from '../problem.ts';
 import { toAddressBlock } from '../rate-limits/address-block.ts';
 import { createAddressLimiter } from '../rate-limits/address-limiter.ts';
+import { createFairGate } from '../rate-limits/fair-gate.ts';
 import { count, createSharedLimiter } from '../rate-limits/shared-limiter.ts';
 
 /**
@@ -22,6 +23,11 @@ export interface SignInLimits {
    * too_many_attempts
    */
   countQuestion(address: string): Promise<void>;
+  /**
+   * Does an attempt at an account once those before it from the same vantage are over: right ones at the same moment would
+   * otherwise count against each other, since each counts until it turns out to be right.
+   */
+  inTurn<T>(email: string, from: Vantage, attempt: () => Promise<T>): Promise<T>;
   /** Counts one attempt at an account, which need not exist. @throws Problem too_many_attempts */
   countAccount(email: string, from: Vantage): Promise<void>;
   /**
@@ -70,6 +76,13 @@ export function createSignInLimits(db: Database): SignInLimits {
   const byVerification = createSharedLimiter(db, 'verification', messages);
   const closed = createSharedLimiter(db, 'closed', closures);
 
+  const turns = createFairGate({
+    size: Number.POSITIVE_INFINITY,
+    share: 1,
+    mostWaiting: Number.POSITIVE_INFINITY,
+    mostWaitingEach: Number.POSITIVE_INFINITY,
+  });
+
   async function close(key: string): Promise<number> {
     const { consumedPoints } = await closed.consume(key);
     const seconds = Math.min(perAccount.duration * 2 ** (consumedPoints - 1), longestClosureSeconds);
@@ -94,6 +107,14 @@ export function createSignInLimits(db: Database): SignInLimits {
     async countQuestion(address) {
       const refused = await count(byQuestion, toAddressBlock(address));
       if (refused) throw tooMany(refused.msBeforeNext / 1000);
+    },
+    async inTurn(email, from, attempt) {
+      const leave = await turns.enter([toKey(email, from)]);
+      try {
+        return await attempt();
+      } finally {
+        leave?.();
+      }
     },
     async countAccount(email, from) {
       const key = toKey(email, from);

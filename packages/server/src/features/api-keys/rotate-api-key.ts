@@ -8,6 +8,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
+import { requireProvenEmail } from '../../access/require-proven-email.ts';
 import { toExpiry } from '../../access/to-expiry.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -24,12 +25,13 @@ import { selectManageableKeys } from './manageable-keys.ts';
  * can. Only an owner of the project can rotate somebody else's key, since its maker loses a key.
  */
 export async function rotateApiKey(
-  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'access' | 'accessChanges' | 'mail' | 'now'>,
   caller: SessionCaller,
   { id, overlapSeconds, expiresAt }: Input<'rotateApiKey'>,
 ): Promise<z.output<typeof CreatedApiKey>> {
   const now = new Date(deps.now());
   const asked = expiresAt === undefined ? undefined : toExpiry(expiresAt, now.getTime());
+  await requireProvenEmail(deps, caller);
   const found = await selectManageableKeys(deps.db.kysely, caller).selectAll().where('id', '=', id).executeTakeFirst();
   if (!found) throw new Problem('api_key_not_found');
   const right = found.created_by === caller.userId ? 'keys:manage' : 'project:manage';

@@ -2,7 +2,7 @@ import type { Operation } from '@cadiz/contract';
 import type { Selectable, Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import { type Caller, type Maker, toMaker } from '../../access/caller.ts';
+import { type Caller, toMaker } from '../../access/caller.ts';
 import { reopenProjectFor } from '../../access/reopen-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
@@ -64,6 +64,8 @@ export async function startOperation(
       except_ids: [...selected.exceptIds],
       target_id: change.action === 'move' ? change.targetId : null,
       ...toMaker(caller),
+      ip: caller.address ?? null,
+      request_id: caller.requestId ?? null,
       created_at: at,
       total: await countEntries(trx, change, { ...selected, until: at }),
     })
@@ -250,9 +252,11 @@ async function recordEnd(trx: Transaction<Schema>, at: number, row: OperationRow
   }
 }
 
-function toActor({ created_by_user, created_by_key }: Maker): Actor {
-  if (created_by_key !== null) return { kind: 'apiKey', keyId: created_by_key };
-  return created_by_user === null ? { kind: 'nobody' } : { kind: 'session', userId: created_by_user };
+/** Whoever started it, with the request that did. */
+function toActor({ created_by_user, created_by_key, ip, request_id }: OperationRow): Actor {
+  const from = { address: ip ?? undefined, requestId: request_id ?? undefined };
+  if (created_by_key !== null) return { kind: 'apiKey', keyId: created_by_key, ...from };
+  return created_by_user === null ? { kind: 'nobody', ...from } : { kind: 'session', userId: created_by_user, ...from };
 }
 
 /**

@@ -296,6 +296,20 @@ describe('more than a thousand', () => {
     expect((await events()).filter(({ type }) => type === 'bulk.restored')).toMatchObject([{ subject: whole }]);
   });
 
+  test('are in the audit as what the request did that started it', async () => {
+    const { place } = await makeLarge();
+    const caller = { as: library.ada, address: '192.0.2.7' };
+    const { headers } = await bulk({ action: 'delete', select: { folderId: place } }, caller);
+    await requireDrained(service, [operationWork]);
+    const [event] = (await events()).filter(({ type }) => type === 'bulk.deleted');
+    expect(event).toMatchObject({
+      userId: library.ada.id,
+      ip: '192.0.2.7',
+      requestId: headers.get('x-request-id'),
+      subject: whole,
+    });
+  });
+
   test('are moved in the background; a search limits them', async () => {
     const { place, inside } = await makeLarge();
     await addFiles(3, place, 'other');

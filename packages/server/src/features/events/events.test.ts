@@ -9,12 +9,14 @@ import { purgeTrash } from '../trash/purge-trash.ts';
 import { purgeFeed } from './purge-feed.ts';
 
 let service: TestService;
+let owner: Person;
 let ada: Person;
 let projectId: string;
 let key: { id: string; key: string };
 
 beforeAll(async () => {
   service = await startTestService({ feed: { collectMilliseconds: 10, pollMilliseconds: 1000 } });
+  owner = await service.signUp('Owner');
 });
 
 afterAll(() => service.close());
@@ -459,6 +461,44 @@ describe('the stream', () => {
     expect(await other.until(id)).toContain('folder.created');
     await other.close();
   });
+
+  test.each([
+    ['signs out', (bob: Person) => ok('POST', '/api/auth/sign-out', undefined, { as: bob })],
+    ['ends the session from another', (_bob: Person, other: Person, id: string) => end(other, `/${id}`)],
+    ['ends all other sessions', (_bob: Person, other: Person) => end(other)],
+    ['sets another password', (_bob: Person, other: Person) => setPassword(other)],
+    ['is signed out by the owner', ({ id }: Person) => signOutAs(owner, id)],
+  ] as const)('ends before the next event when whoever reads it %s', async (_what, act) => {
+    const bob = await service.join(ada, projectId, 'viewer');
+    const other = await signInAgain(bob);
+    const { sessions } = await ok('GET', '/api/account/sessions', undefined, { as: bob });
+    const stream = await open('', {}, bob);
+    await stream.until('retry');
+    await act(bob, other, sessions.find(({ current }: Body) => current).id);
+    const { id } = await createFolder2('x');
+    expect(await stream.until(id)).toMatch(/<end>$/);
+  });
+
+  const password = 'correct horse battery';
+  const end = (as: Person, path = '') => ok('DELETE', `/api/account/sessions${path}`, undefined, { as });
+  const setPassword = (as: Person) =>
+    ok('POST', '/api/account/password', { currentPassword: password, newPassword: 'nanoseconds are short' }, { as });
+
+  async function signOutAs(person: Person, id: string): Promise<void> {
+    await ok('DELETE', `/api/users/${id}/sessions`, undefined, { as: await signInAgain(person) });
+  }
+
+  async function signInAgain(person: Person): Promise<Person> {
+    const body = { email: person.email, password };
+    const { headers } = await service.call('POST', '/api/auth/sign-in/email', { body });
+    return {
+      ...person,
+      cookie: headers
+        .getSetCookie()
+        .map((line) => line.split(';')[0])
+        .join('; '),
+    };
+  }
 
   const createFolder2 = (name: string) =>
     ok('POST', '/api/storage/folders', { projectId, name, parentId: null }, { as: ada });

@@ -29,7 +29,7 @@ type Query = Pick<Input<'readEvents'>, 'projectId' | 'after' | 'types'>;
 export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Promise<OpenFeed> {
   const { projectId } = query;
   const asker = toAsker(caller);
-  const isDue = createAccessClock(deps, [projectId, asker.id]);
+  const isDue = createAccessClock(deps, caller, projectId);
   const project = await openProject(deps, caller, projectId, 'files:read');
   if (project.within !== null) {
     throw new Problem('scope_missing', 'A key tied to a folder cannot read the events of the whole project.');

@@ -1,5 +1,5 @@
 import { findMetadataFilters, type Input } from '@cadiz/contract';
-import { type Caller, toAsker, userOf } from '../../access/caller.ts';
+import { type Caller, userOf } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { createAccessCheck } from '../../access/reopen-project.ts';
 import type { Reading } from '../../db/listing-lane.ts';
@@ -46,7 +46,7 @@ export async function listFiles(
     listed,
     breadcrumbs,
     extras,
-    requireAccess: createAccessCheck(deps, toAsker(caller), projectId),
+    requireAccess: createAccessCheck(deps, caller, projectId),
     reading,
   });
 }

@@ -5,7 +5,7 @@ import {
   type ClientAuth,
   ClientError,
   ClientSecretPost,
-  type Configuration,
+  Configuration,
   calculatePKCECodeChallenge,
   clockTolerance,
   discovery,
@@ -13,6 +13,7 @@ import {
   fetchUserInfo,
   type IDToken,
   ResponseBodyError,
+  type ServerMetadata,
 } from 'openid-client';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -84,10 +85,12 @@ export function createIssuer(
   const scope = settings.scopes.join(' ');
   const discoverNow = rememberFor(discoveredMilliseconds, now, () => discover(settings));
 
-  function getClient(): Promise<Configuration> {
-    return discoverNow().catch((cause: unknown) => {
+  /** One for each sign-in: a client remembers keys, and the issuer may sign with new ones at any time. */
+  async function getClient(): Promise<Configuration> {
+    const metadata = await discoverNow().catch((cause: unknown) => {
       throw unavailable(cause);
     });
+    return toClient(settings, metadata);
   }
 
   function toProblem(error: unknown): Problem {
@@ -127,12 +130,10 @@ function rememberFor<T>(milliseconds: number, now: () => number, make: () => Pro
   };
 }
 
-async function discover(settings: OidcSettings): Promise<Configuration> {
-  const { issuer, clientId } = settings;
-  const client = await discovery(new URL(issuer), clientId, { [clockTolerance]: 60 }, authenticateBy(settings), {
+async function discover({ issuer, clientId }: OidcSettings): Promise<ServerMetadata> {
+  const client = await discovery(new URL(issuer), clientId, undefined, undefined, {
     timeout: answerSeconds,
-    // Signatures of ID tokens are checked although they arrive over TLS: not every proxy on the way is the issuer's.
-    execute: [enableNonRepudiationChecks, ...(issuer.startsWith('http:') ? [allowInsecureRequests] : [])],
+    execute: issuer.startsWith('http:') ? [allowInsecureRequests] : [],
   });
   const metadata = client.serverMetadata();
   // Compared exactly: the library ignores a slash at the end.
@@ -140,6 +141,16 @@ async function discover(settings: OidcSettings): Promise<Configuration> {
     throw new Error(`The issuer calls itself ${metadata.issuer}, and OIDC_ISSUER must be exactly that`);
   }
   Endpoints.parse(metadata);
+  return metadata;
+}
+
+function toClient(settings: OidcSettings, metadata: ServerMetadata): Configuration {
+  const { issuer, clientId } = settings;
+  const client = new Configuration(metadata, clientId, { [clockTolerance]: 60 }, authenticateBy(settings));
+  client.timeout = answerSeconds;
+  // Signatures of ID tokens are checked although they arrive over TLS: not every proxy on the way is the issuer's.
+  enableNonRepudiationChecks(client);
+  if (issuer.startsWith('http:')) allowInsecureRequests(client);
   return client;
 }
 

@@ -634,6 +634,14 @@ describe('an issuer that is down (checklist 49)', () => {
     expect(issuer.asked).not.toContain('/elsewhere');
   });
 
+  test('one that signs with a new key is believed at once', async () => {
+    const service = await newService();
+    for (let keys = 0; keys < 3; keys++) {
+      expect(outcome(await signIn(service))).toBe(302);
+      await issuer.rotate();
+    }
+  });
+
   test('one that never answers is given up', async () => {
     const service = await newService();
     issuer.broken['/.well-known/openid-configuration'] = () => undefined;

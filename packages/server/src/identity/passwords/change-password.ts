@@ -28,9 +28,9 @@ export async function changePassword(
   const { answer, session } = await withOwnPassword(deps, account, currentPassword, async (instead) =>
     replace(deps, caller, { ...request, instead, hash: await deps.passwords.hash(newPassword) }),
   );
+  await deps.accessChanges.publish({ kind: request.revokeApiKeys ? 'user' : 'sessions', id: caller.userId });
   // Only to a verified address, or anybody could use an account of their own to send a stranger any number of messages.
   if (account.isEmailVerified) await deps.signInLimits.allowResets(account.email);
-  if (request.revokeApiKeys) await deps.accessChanges.publish({ kind: 'user', id: caller.userId });
   return { answer, keep: { session, device: await rememberDevice(deps, caller.userId) } };
 }
 

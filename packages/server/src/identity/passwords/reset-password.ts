@@ -33,9 +33,9 @@ export async function resetPassword(
     await requireUncommonPassword(request.newPassword, [owner.name, owner.email]);
     const hash = await passwords.hash(request.newPassword);
     const answer = await giveBack(deps, visitor, owner.id, { ...request, hash });
+    await accessChanges.publish({ kind: request.revokeApiKeys ? 'user' : 'sessions', id: owner.id });
     await signInLimits.forgiveAddress(visitor.address);
     await signInLimits.openAccount(owner.email);
-    if (request.revokeApiKeys) await accessChanges.publish({ kind: 'user', id: owner.id });
     return { answer, keep: { device: await rememberDevice(deps, owner.id) } };
   });
 }

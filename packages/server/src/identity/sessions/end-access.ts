@@ -4,7 +4,7 @@ import type { Deps } from '../../deps.ts';
 import { lockUser } from '../lock-user.ts';
 import { endSessionsAndResets } from './end-sessions.ts';
 
-export type EndAccessDeps = Pick<Deps, 'db' | 'now' | 'signInLimits'>;
+export type EndAccessDeps = Pick<Deps, 'db' | 'now' | 'signInLimits' | 'accessChanges'>;
 
 /**
  * Ends all sessions of an account that somebody else manages, deletes its tokens for a new password, and does in the same
@@ -12,7 +12,7 @@ export type EndAccessDeps = Pick<Deps, 'db' | 'now' | 'signInLimits'>;
  * @throws Problem user_not_found, and what the work throws: then nothing has changed
  */
 export async function endAccess<T>(
-  { db, signInLimits }: EndAccessDeps,
+  { db, signInLimits, accessChanges }: EndAccessDeps,
   userId: string,
   work: (trx: Transaction<Schema>, endedSessions: number) => Promise<T>,
 ): Promise<T> {
@@ -21,6 +21,7 @@ export async function endAccess<T>(
     const endedSessions = await endSessionsAndResets(trx, userId);
     return { email, done: await work(trx, endedSessions) };
   });
+  await accessChanges.publish({ kind: 'sessions', id: userId });
   await signInLimits.allowResets(email);
   return done;
 }

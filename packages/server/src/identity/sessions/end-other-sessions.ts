@@ -7,14 +7,16 @@ import { endSessions } from './end-sessions.ts';
 
 /** Ends all sessions of the caller except the present one. */
 export async function endOtherSessions(
-  { db, now }: Pick<Deps, 'db' | 'now'>,
+  { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   caller: SessionCaller,
 ): Promise<Answer<'endOtherSessions'>> {
-  return db.transaction(async (trx) => {
+  const ended = await db.transaction(async (trx) => {
     await lockAccount(trx, caller.userId);
     const endedSessions = await endSessions(trx, caller.userId, caller.sessionId);
     const subject = { endedSessions };
     await recordEvent(trx, now(), { type: 'session.revoked', projectId: null, by: caller, subject });
     return { endedSessions };
   });
+  await accessChanges.publish({ kind: 'sessions', id: caller.userId });
+  return ended;
 }

@@ -6,7 +6,7 @@ import { Problem } from '../../problem.ts';
 
 /** Ends one session of the caller. */
 export async function endSession(
-  { db, now }: Pick<Deps, 'db' | 'now'>,
+  { db, now, accessChanges }: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   caller: SessionCaller,
   { sessionId: id }: Input<'endSession'>,
 ): Promise<Answer<'endSession'>> {
@@ -20,5 +20,6 @@ export async function endSession(
     const subject = { sessionId: id };
     await recordEvent(trx, now(), { type: 'session.revoked', projectId: null, by: caller, subject });
   });
+  await accessChanges.publish({ kind: 'sessions', id: caller.userId });
   return { id, ended: true };
 }

@@ -11,7 +11,7 @@ const prolongedAfterMilliseconds = 3600_000;
 
 /**
  * The browser's session with its account, or null without one. Prolongs the session to a week from now, but not past its
- * thirty days.
+ * thirty days. A session that is over leaves the cookie alone: the browser may have been given another one since it sent this request.
  */
 export async function getSession(
   deps: Pick<Deps, 'db' | 'now'>,
@@ -21,7 +21,7 @@ export async function getSession(
   if (token === undefined) return { answer: null, keep: {} };
   const caller = await findSessionCallerByToken(deps, token);
   const found = caller && (await findWithUser(deps, caller.sessionId));
-  if (!found) return { answer: null, keep: { session: null } };
+  if (!found) return { answer: null, keep: {} };
   const { isProlonged, expiresAt } = await prolong(deps, caller.sessionId, found.started_at, found.expires_at);
   return {
     answer: {
@@ -51,10 +51,10 @@ async function prolong(
   const at = now();
   const longer = expiryOf(startedAt, at);
   if (longer.getTime() - expiresAt.getTime() < prolongedAfterMilliseconds) return { isProlonged: false, expiresAt };
-  await db.kysely
+  const { numUpdatedRows } = await db.kysely
     .updateTable('sessions')
     .set({ expires_at: longer, updated_at: new Date(at) })
     .where('id', '=', sessionId)
-    .execute();
-  return { isProlonged: true, expiresAt: longer };
+    .executeTakeFirst();
+  return { isProlonged: numUpdatedRows > 0n, expiresAt: longer };
 }

@@ -8,7 +8,7 @@ import { endKeptSession } from './end-sessions.ts';
 
 /** Ends the session of a browser. Succeeds even without one. */
 export async function signOut(
-  deps: Pick<Deps, 'db' | 'now'>,
+  deps: Pick<Deps, 'db' | 'now' | 'accessChanges'>,
   { address, requestId, browser }: InBrowser<Visitor>,
 ): Promise<Keeping<Answer<'signOut'>>> {
   const { session: token } = browser.kept;
@@ -19,6 +19,7 @@ export async function signOut(
       const by = { ...caller, address, requestId };
       await recordEvent(trx, deps.now(), { type: 'sign_out', projectId: null, by, subject: {} });
     });
+    await deps.accessChanges.publish({ kind: 'sessions', id: caller.userId });
   }
   return { answer: { success: true }, keep: { session: null } };
 }

@@ -151,6 +151,12 @@ describe('who guesses', () => {
     }
   });
 
+  test('nor are several who do so at the same moment', async () => {
+    const { email } = await service.signUp();
+    const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(email)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
+  });
+
   test('nobody has an account that was not made (checklist 15)', async () => {
     const empty = await startTestService();
     expect((await empty.deps.db.pool.query('select from users')).rowCount).toBe(0);
@@ -208,6 +214,14 @@ describe('a session', () => {
     const { sessions } = (await service.call('GET', '/api/account/sessions', { as: await startSession(person) })).body;
     expect(sessions).toMatchObject([{ current: true }]);
   }
+
+  test('that is over takes no cookie from a browser, which may have a new one by then', async () => {
+    const ada = await service.signUp();
+    const next = await startSession(ada, { headers: { Cookie: ada.cookie } });
+    const late = await service.call('GET', '/api/auth/get-session', { as: ada });
+    expect([late.text, late.headers.getSetCookie()]).toEqual(['null', []]);
+    expect(await isAlive(next)).toBe(true);
+  });
 
   test('ends after a week without use (checklist 5)', async () => {
     const ada = await service.signUp();
@@ -521,13 +535,16 @@ test('a hash of weaker parameters becomes one of today’s at the next sign-in (
   expect((await signIn(ada.email)).status).toBe(200);
 });
 
-test('two sign-ins of which one renews the hash both succeed', async () => {
+test('two sign-ins of which one renews the hash both succeed, in two processes', async () => {
   const ada = await service.signUp();
+  const another = await startTestService({ beside: service });
   const weak = await hash(password, { memoryCost: 8192, timeCost: 1, parallelism: 1 });
   await service.deps.db.pool.query('update accounts set password = $2 where user_id = $1', [ada.id, weak]);
   const inside: number[] = [];
-  meanwhile = async () => inside.push((await signIn(ada.email)).status);
+  const body = { email: ada.email, password };
+  meanwhile = async () => inside.push((await another.call('POST', '/api/auth/sign-in/email', { body })).status);
   expect([(await signIn(ada.email)).status, ...inside]).toEqual([200, 200]);
+  await another.close();
 });
 
 test('what was done about accounts is written down, without a secret (checklist 47)', async () => {

@@ -11,6 +11,7 @@ import { recordRefusedSignIn, recordSignIn } from '../record-sign-in.ts';
 import { beginChallenge, type Challenge } from '../second-factor/challenge.ts';
 import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
+import type { Vantage } from '../sign-in-limits.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
 
 type SignInDeps = Pick<Deps, 'db' | 'now' | 'secret' | 'passwords' | 'signInLimits'>;
@@ -33,10 +34,19 @@ async function tryPassword(
   visitor: InBrowser<Visitor>,
   request: Input<'signIn'>,
 ): Promise<Keeping<Answer<'signIn'>>> {
+  const from = await findVantage(deps, visitor.browser.kept.device, request.email);
+  return deps.signInLimits.inTurn(request.email, from, () => tryFrom(deps, visitor, request, from));
+}
+
+async function tryFrom(
+  deps: SignInDeps,
+  visitor: InBrowser<Visitor>,
+  request: Input<'signIn'>,
+  from: Vantage,
+): Promise<Keeping<Answer<'signIn'>>> {
   const { signInLimits } = deps;
   const { email } = request;
-  const { address, browser } = visitor;
-  const from = await findVantage(deps, browser.kept.device, email);
+  const { address } = visitor;
   await signInLimits.countAccount(email, from);
   const entered = await enter(deps, visitor, request).catch(async (error: unknown) => {
     if (error instanceof Problem) {
