@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lockFolder } from '@cadiz/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   cleanUp,
@@ -41,6 +43,17 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(said).toContain(settings.CADIZ_DATA_DIR);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect((await stopService(service)).code).toBe(0);
+  });
+
+  it('another process has the database only, as one that starts does: the object store is left alone', async () => {
+    const folder = join(settings.CADIZ_DATA_DIR ?? '', 'database');
+    await mkdir(folder, { recursive: true });
+    const lock = lockFolder(folder);
+    onTestFinished(() => lock.release());
+    expect(await refusal(settings)).toBe(
+      `The database folder ${folder} is in use by process ${process.pid}: stop it first, or choose another folder.`,
+    );
+    expect(existsSync(join(settings.CADIZ_DATA_DIR ?? '', 'objects'))).toBe(false);
   });
 
   it('the data folder cannot be written', async () => {

@@ -100,7 +100,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * Opens the database without migrating it.
+ * Opens the database without migrating it. The folder of an embedded one is locked before anything is awaited.
  * @throws DatabaseUnreachable, DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
 export function openDatabase(settings: DatabaseSettings): Promise<Database> {
