@@ -98,7 +98,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
 
 describe('the settings', () => {
   /** The output of a start with these lines in `.env`, on a port that cannot work. */
-  async function start(file: string, environment: Settings = {}, mode = 0o600) {
+  async function start(file: string | Buffer, environment: Settings = {}, mode = 0o600) {
     const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
     await writeFile(join(cwd, '.env'), file);
     await chmod(join(cwd, '.env'), mode);
@@ -132,6 +132,22 @@ describe('the settings', () => {
       expect.stringMatching(/^LOG_LEVEL must be/),
     ]);
     expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: 'warn' })).toEqual([port]);
+  });
+
+  it('in a file count with a byte order mark, too, and with the ends of lines of Windows', async () => {
+    expect(await start('\ufeffLOG_LEVEL=noisy\r\nIMAGES=no\r\n')).toEqual([
+      port,
+      expect.stringMatching(/^IMAGES must be .* and is "no"\.$/),
+      expect.stringMatching(/^LOG_LEVEL must be .* and is "noisy"\.$/),
+    ]);
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('LOG_LEVEL=warn\n', 'utf16le')],
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffLOG_LEVEL=warn\n', 'utf16le')],
+    ['Latin-1', Buffer.from('SMTP_FROM=Müller <a@example.com>\n', 'latin1')],
+  ])('in a file in another encoding, %s, stop the start', async (_, file) => {
+    expect(await start(file)).toEqual([expect.stringMatching(/^The settings in .*\.env are not text in UTF-8: .*\.$/)]);
   });
 
   it('in a file that cannot be read stop the start', async () => {
