@@ -220,6 +220,23 @@ describe('a stop', () => {
     expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
   });
 
+  it('by SIGTERM while the service is still loaded ends it cleanly, too', async () => {
+    const reached = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'reached');
+    const slow = `import { writeFileSync } from 'node:fs';
+      export async function resolve(specifier, context, next) {
+        const found = await next(specifier, context);
+        if (!found.url.endsWith('/start/program.js')) return found;
+        writeFileSync(${JSON.stringify(reached)}, '');
+        return new Promise((resolve) => setTimeout(resolve, 600_000, found));
+      }`;
+    const toUrl = (source: string) => `data:text/javascript,${encodeURIComponent(source)}`;
+    const register = `import { register } from 'node:module'; register(${JSON.stringify(toUrl(slow))})`;
+    const { exit, signal } = launchService(settings, { node: ['--import', toUrl(register)] });
+    await expect.poll(() => existsSync(reached), { timeout: 30_000 }).toBe(true);
+    signal('SIGTERM');
+    expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
+  });
+
   it.each(stops)('by %s lets an upload finish, and loses nothing', async (_name, signals) => {
     let service = await startService(settings);
     const { bearer, projectId } = await openProject(service);

@@ -6,6 +6,7 @@ import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { createLog, openLogOutput } from '../telemetry/log.ts';
+import { stopEndingOnSignal } from './early-signals.ts';
 import { toSentence, writeWarning } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
 import { type Ready, startWorkers } from './workers.ts';
@@ -26,7 +27,6 @@ async function serve(): Promise<void> {
   const config = readSettings(writeWarning);
   // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, openLogOutput());
-  const stopFromNowOn = stopOnSignal(config);
   // Reports a taken port at once, before the database is created. A worker that did so would take connections from the others.
   await requireFreePort(config.host, config.port);
   const service =
@@ -34,7 +34,7 @@ async function serve(): Promise<void> {
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
       : await startService(config, log);
   process.stdout.write(toWelcome(config, service));
-  stopFromNowOn(service);
+  stopOnSignal(config, service);
   endIfFailed(service, log);
 }
 
@@ -66,21 +66,15 @@ function endIfFailed({ failed }: Pick<RunningService, 'failed'>, log: Logger): v
 /** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
-/** @returns what to call with the service when it is ready; until then, a signal ends the process at once */
-function stopOnSignal({ drainDelaySeconds }: Config): (service: RunningService) => void {
-  let running: RunningService | undefined;
+/** Has a signal stop the service. Until it was ready, one has ended the process at once. */
+function stopOnSignal({ drainDelaySeconds }: Config, service: RunningService): void {
   let asked: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
-    if (running === undefined) {
-      // Nobody is being served, and an interrupted start loses nothing.
-      process.stdout.write('\nStopped before it was ready.\n');
-      process.exit(0);
-    }
     if (asked === undefined) {
       asked = performance.now();
       const first = drainDelaySeconds > 0 ? `accepting requests for another ${drainDelaySeconds} s, then ` : '';
       process.stdout.write(`\nStopping: ${first}finishing what is in progress (press again to stop immediately) …\n`);
-      await running.stop();
+      await service.stop();
       process.stdout.write('Stopped.\n');
       process.exit(0);
     }
@@ -89,7 +83,5 @@ function stopOnSignal({ drainDelaySeconds }: Config): (service: RunningService) 
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
-  return (service) => {
-    running = service;
-  };
+  stopEndingOnSignal();
 }
