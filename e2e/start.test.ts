@@ -27,10 +27,13 @@ beforeEach(async () => {
 afterEach(() => cleanUp(settings));
 
 describe('a start that cannot succeed says why in one sentence', () => {
-  it.each(['PORT', 'STORE_PORT'])('%s is in use', async (name) => {
-    const { port, close } = await listen(Number(settings[name]));
+  it.each(['PORT', 'STORE_PORT', 'METRICS_PORT'])('%s is in use: nothing has been created', async (name) => {
+    const { port, close } = await listen(0);
     try {
-      expect(await refusal(settings)).toContain(String(port));
+      expect(await refusal({ ...settings, [name]: String(port) })).toBe(
+        `Port ${port} is in use by another program: stop it, or set ${name} to another port.`,
+      );
+      expect(existsSync(settings.CADIZ_DATA_DIR ?? '')).toBe(false);
     } finally {
       await close();
     }

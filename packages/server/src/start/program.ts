@@ -28,7 +28,7 @@ async function serve(): Promise<void> {
   // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, openLogOutput());
   // Reports a taken port at once, before the database is created. A worker that did so would take connections from the others.
-  await requireFreePort(config.host, config.port);
+  for (const port of portsOf(config)) await requireFreePort(config.host, port);
   const service =
     config.workers > 1
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
@@ -36,6 +36,12 @@ async function serve(): Promise<void> {
   process.stdout.write(toWelcome(config, service));
   stopOnSignal(config, service);
   endIfFailed(service, log);
+}
+
+/** The ports that the first process listens on. */
+function portsOf({ port, objectStore, metricsPort }: Config): number[] {
+  const storePort = objectStore.kind === 'embedded' ? objectStore.port : undefined;
+  return [port, storePort, metricsPort].filter((each) => each !== undefined);
 }
 
 /** What each worker does: serves until SIGTERM. It ends at once if its parent is gone. */
