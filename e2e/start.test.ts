@@ -223,6 +223,21 @@ describe('a stop', () => {
     expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
   });
 
+  it('is not meant by SIGHUP without a terminal, as under nohup', async () => {
+    const service = await startService(settings);
+    service.signal('SIGHUP');
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect((await stopService(service)).code).toBe(0);
+  });
+
+  it('is what a terminal asks for that is closed', async () => {
+    const inTerminal = 'printf -v command "%q " "$@"; exec script -qefc "exec $command" /dev/null';
+    const service = await startService(settings, { under: ['bash', '-c', inTerminal, 'bash'] });
+    const pid = Number(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'database/lock'), 'utf8'));
+    process.kill(pid, 'SIGHUP');
+    expect(await service.exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/Stopping: .*Stopped\.\s+$/s) });
+  });
+
   it('by SIGTERM while the service is still loaded ends it cleanly, too', async () => {
     const reached = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'reached');
     const slow = `import { writeFileSync } from 'node:fs';

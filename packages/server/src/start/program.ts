@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { requireFreePort } from '../http/listen.ts';
@@ -6,7 +7,7 @@ import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { createLog, openLogOutput } from '../telemetry/log.ts';
-import { stopEndingOnSignal } from './early-signals.ts';
+import { stopEndingOnSignal, stopSignals } from './early-signals.ts';
 import { toSentence, writeWarning } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
 import { type Ready, startWorkers } from './workers.ts';
@@ -49,8 +50,8 @@ async function serveAsWorker(): Promise<void> {
   // Its parent has shown all warnings.
   const config = readSettings(() => undefined);
   const log = createLog(config.logLevel, openLogOutput());
-  // Ctrl-C in a terminal reaches all processes; the parent passes it on as SIGTERM.
-  process.on('SIGINT', () => undefined);
+  // Ctrl-C in a terminal, and its end, reach all processes; the parent passes them on as SIGTERM.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const service = await startService(config, log);
   process.once('SIGTERM', async () => {
     // Its parent decides when it is enough.
@@ -85,9 +86,8 @@ function stopOnSignal({ drainDelaySeconds }: Config, service: RunningService): v
       process.exit(0);
     }
     // A second signal comes from somebody who does not want to wait.
-    if (performance.now() - asked > sameSignalMilliseconds) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (performance.now() - asked > sameSignalMilliseconds) process.exit(128 + constants.signals[signal]);
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
+  for (const signal of stopSignals) process.on(signal, stop);
   stopEndingOnSignal();
 }
