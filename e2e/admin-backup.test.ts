@@ -280,6 +280,15 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
     expect(await exit).toBe('SIGKILL');
   }
 
+  it('says of its own folder that it cannot be used, not of that of the service', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    expect(await admin(['backup', join(file, 'next')], settings)).toMatchObject({
+      code: 1,
+      stderr: `A file is in the way of the folder ${join(file, 'next')} (ENOTDIR): name another folder.\n`,
+    });
+  });
+
   it('stays whole if the next one is killed, which is then made anew', { timeout: 60_000 }, async () => {
     const next = join(folder, 'next');
     await cp(archive(), next, { recursive: true });

@@ -102,9 +102,9 @@ export async function runService(settings: Settings, how: How = {}): Promise<Exi
 }
 
 /** Starts the built service without waiting for it. */
-export function launchService(settings: Settings, how: How = {}): Pick<Service, 'signal' | 'exit'> {
+export function launchService(settings: Settings, how: How = {}): Pick<Service, 'pid' | 'signal' | 'exit'> {
   const child = spawnService(settings, how);
-  return { signal: child.kill.bind(child), exit: collect(child) };
+  return { pid: child.pid ?? 0, signal: child.kill.bind(child), exit: collect(child) };
 }
 
 /** Starts the built service and waits until it is ready; throws an error with its output if it ends before that. */

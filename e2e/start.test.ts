@@ -1,9 +1,11 @@
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
 import { type ClientRequest, request } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { lockFolder } from '@cadiz/store';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   cleanUp,
@@ -25,10 +27,13 @@ beforeEach(async () => {
 afterEach(() => cleanUp(settings));
 
 describe('a start that cannot succeed says why in one sentence', () => {
-  it.each(['PORT', 'STORE_PORT'])('%s is in use', async (name) => {
-    const { port, close } = await listen(Number(settings[name]));
+  it.each(['PORT', 'STORE_PORT', 'METRICS_PORT'])('%s is in use: nothing has been created', async (name) => {
+    const { port, close } = await listen(0);
     try {
-      expect(await refusal(settings)).toContain(String(port));
+      expect(await refusal({ ...settings, [name]: String(port) })).toBe(
+        `Port ${port} is in use by another program: stop it, or set ${name} to another port.`,
+      );
+      expect(existsSync(settings.CADIZ_DATA_DIR ?? '')).toBe(false);
     } finally {
       await close();
     }
@@ -41,6 +46,17 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(said).toContain(settings.CADIZ_DATA_DIR);
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
     expect((await stopService(service)).code).toBe(0);
+  });
+
+  it('another process has the database only, as one that starts does: the object store is left alone', async () => {
+    const folder = join(settings.CADIZ_DATA_DIR ?? '', 'database');
+    await mkdir(folder, { recursive: true });
+    const lock = lockFolder(folder);
+    onTestFinished(() => lock.release());
+    expect(await refusal(settings)).toBe(
+      `The database folder ${folder} is in use by process ${process.pid}: stop it first, or choose another folder.`,
+    );
+    expect(existsSync(join(settings.CADIZ_DATA_DIR ?? '', 'objects'))).toBe(false);
   });
 
   it('the data folder cannot be written', async () => {
@@ -85,7 +101,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
 
 describe('the settings', () => {
   /** The output of a start with these lines in `.env`, on a port that cannot work. */
-  async function start(file: string, environment: Settings = {}, mode = 0o600) {
+  async function start(file: string | Buffer, environment: Settings = {}, mode = 0o600) {
     const cwd = dirname(settings.CADIZ_DATA_DIR ?? '');
     await writeFile(join(cwd, '.env'), file);
     await chmod(join(cwd, '.env'), mode);
@@ -119,6 +135,22 @@ describe('the settings', () => {
       expect.stringMatching(/^LOG_LEVEL must be/),
     ]);
     expect(await start('LOG_LEVEL=noisy', { LOG_LEVEL: 'warn' })).toEqual([port]);
+  });
+
+  it('in a file count with a byte order mark, too, and with the ends of lines of Windows', async () => {
+    expect(await start('\ufeffLOG_LEVEL=noisy\r\nIMAGES=no\r\n')).toEqual([
+      port,
+      expect.stringMatching(/^IMAGES must be .* and is "no"\.$/),
+      expect.stringMatching(/^LOG_LEVEL must be .* and is "noisy"\.$/),
+    ]);
+  });
+
+  it.each([
+    ['UTF-16', Buffer.from('LOG_LEVEL=warn\n', 'utf16le')],
+    ['UTF-16 with a byte order mark', Buffer.from('\ufeffLOG_LEVEL=warn\n', 'utf16le')],
+    ['Latin-1', Buffer.from('SMTP_FROM=Müller <a@example.com>\n', 'latin1')],
+  ])('in a file in another encoding, %s, stop the start', async (_, file) => {
+    expect(await start(file)).toEqual([expect.stringMatching(/^The settings in .*\.env are not text in UTF-8: .*\.$/)]);
   });
 
   it('in a file that cannot be read stop the start', async () => {
@@ -188,6 +220,38 @@ describe('a stop', () => {
     });
     await once(silent, 'connection');
     send(signal);
+    expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
+  });
+
+  it('is not meant by SIGHUP without a terminal, as under nohup', async () => {
+    const service = await startService(settings);
+    service.signal('SIGHUP');
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    expect((await stopService(service)).code).toBe(0);
+  });
+
+  it('is what a terminal asks for that is closed', async () => {
+    const inTerminal = 'printf -v command "%q " "$@"; exec script -qefc "exec $command" /dev/null';
+    const service = await startService(settings, { under: ['bash', '-c', inTerminal, 'bash'] });
+    const pid = Number(await readFile(join(settings.CADIZ_DATA_DIR ?? '', 'database/lock'), 'utf8'));
+    process.kill(pid, 'SIGHUP');
+    expect(await service.exit).toMatchObject({ code: 0, stdout: expect.stringMatching(/Stopping: .*Stopped\.\s+$/s) });
+  });
+
+  it('by SIGTERM while the service is still loaded ends it cleanly, too', async () => {
+    const reached = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'reached');
+    const slow = `import { writeFileSync } from 'node:fs';
+      export async function resolve(specifier, context, next) {
+        const found = await next(specifier, context);
+        if (!found.url.endsWith('/start/program.js')) return found;
+        writeFileSync(${JSON.stringify(reached)}, '');
+        return new Promise((resolve) => setTimeout(resolve, 600_000, found));
+      }`;
+    const toUrl = (source: string) => `data:text/javascript,${encodeURIComponent(source)}`;
+    const register = `import { register } from 'node:module'; register(${JSON.stringify(toUrl(slow))})`;
+    const { exit, signal } = launchService(settings, { node: ['--import', toUrl(register)] });
+    await expect.poll(() => existsSync(reached), { timeout: 30_000 }).toBe(true);
+    signal('SIGTERM');
     expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
   });
 

@@ -1,7 +1,9 @@
 import { randomBytes, randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { get } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,6 +14,7 @@ import { afterEach, describe, expect, test } from 'vitest';
 import { listFiles, signUpOwner } from './client-account.ts';
 import {
   cleanUp,
+  launchService,
   listen,
   runService,
   type Service,
@@ -125,6 +128,22 @@ describe.runIf(shared)('a service with three workers', () => {
     ]);
   });
 
+  test('ends with the signal that has ended its first worker, as the system does where memory is short', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    undo.push(async () => void silent.close());
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const starting = launchService({ ...(await openSettings()), S3_ENDPOINT: `http://127.0.0.1:${port}` });
+    await once(silent, 'connection');
+    const [worker = 0] = workersOf(starting);
+    process.kill(worker, 'SIGKILL');
+    expect(await starting.exit).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: 'A worker ended before it served: SIGKILL.\n',
+    });
+  });
+
   test('leaves no worker behind when it is killed itself', async () => {
     const service = await startService(await openSettings());
     const all = workersOf(service);
@@ -187,7 +206,7 @@ async function freeRange(count: number): Promise<number> {
   }
 }
 
-function workersOf({ pid }: Service): number[] {
+function workersOf({ pid }: Pick<Service, 'pid'>): number[] {
   const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number);
   return children.filter(isRunning);
 }

@@ -207,7 +207,7 @@ function toSettingsPage() {
 
 <!-- Written by packages/server/scripts/write-docs.mjs: change packages/server/src/settings/table.ts instead. -->
 
-Settings are environment variables. A file \`.env\` in the folder in which the service is started is read as well; the
+Settings are environment variables. A file \`.env\` (UTF-8) in the folder in which the service is started is read as well; the
 environment takes precedence over it. An empty variable, such as \`S3_ENDPOINT=\` from Compose or Kubernetes, counts as not set, and
 does not hide a value in \`.env\`. All mistakes are reported together at the start, and the service ends with exit code 1. A misspelt name is a mistake if it can only be meant for Cadiz:
 \`CADIZ_…\`, and a near miss in \`.env\`. Elsewhere it is a warning.

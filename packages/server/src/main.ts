@@ -1,4 +1,4 @@
 import './start/require-node.ts';
 
 // Not a static import: that would be loaded before the check above runs.
-void import('./start/program.ts');
+void import('./start/serve.ts');

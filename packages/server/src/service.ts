@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { migrate } from './db/migrate.ts';
@@ -98,6 +98,10 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     let noteKeys = (_keys: readonly string[]) => {};
     let metrics: Metrics | undefined;
+    const openingDatabase = keep(openDatabase(config.database));
+    // Its folder is locked by now, or refused. Of two starts at once in one data folder, the one that is refused must not take
+    // the folder of the store from the other.
+    await Promise.race([openingDatabase, nextTurn()]);
     const opening = [
       keep(
         openObjectStore(config, secrets, log, {
@@ -105,7 +109,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
           onRequest: (request) => metrics?.observeStore(request),
         }),
       ),
-      keep(openDatabase(config.database)),
+      openingDatabase,
       // All features, half of the code, are loaded while the embedded database and store start in threads of their own.
       import('./http/app.ts'),
       import('./jobs/kinds.ts'),

@@ -46,11 +46,14 @@ async function onServer(): Promise<Opened> {
   return { database: await openDatabase({ kind: 'postgres', url, maxConnections: 8 }), remove: drop };
 }
 
-/** A new database on the server of TEST_DATABASE_URL. */
-export async function createServerDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
+/**
+ * A new database on the server of TEST_DATABASE_URL.
+ * @param how the options of `create database`
+ */
+export async function createServerDatabase(how = ''): Promise<{ url: string; drop(): Promise<void> }> {
   if (!serverUrl) throw new Error('TEST_DATABASE_URL is not set');
   const name = `cadiz_test_${randomBytes(6).toString('hex')}`;
-  await asAdmin(serverUrl, `create database ${name}`);
+  await asAdmin(serverUrl, `create database ${name} ${how}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return { url: url.href, drop: () => asAdmin(serverUrl, `drop database if exists ${name} with (force)`) };

@@ -1,7 +1,9 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createPresigner } from '@cadiz/sigv4';
 import { expect, onTestFinished, test } from 'vitest';
+import { StoreFolderUnwritable } from '../src/disk/store.ts';
+import { openStore } from '../src/process/open-store.ts';
 import { type LoopDisk, mountLoopDisk } from './loop-disk.ts';
 import { bucket, filed, keys, listFiles, region, send } from './running-store.ts';
 import { runCli, type StoreProcess, startProcess } from './store-process.ts';
@@ -64,6 +66,20 @@ test('a start on a full disk says that it is full, and existing objects are serv
 
   const again = await startProcess(dataDir);
   expect((await send('GET', addressOf(again, 'GET', 'there'))).text).toBe(filed('hello'));
+});
+
+test('a new store is refused where the rest of the disk may be gone before its index has its place', async ({
+  skip,
+}) => {
+  const disk = diskOfTest(40);
+  if (!disk) return skip('no disk could be mounted');
+  const { bavail, bsize } = statfsSync(disk.path);
+  writeFileSync(join(disk.path, 'others'), Buffer.alloc(bavail * bsize - 2_000_000));
+  const dataDir = join(disk.path, 'new');
+  const opening = openStore({ dataDir, host: '127.0.0.1', port: 0, ...keys });
+  onTestFinished(() => opening.then((store) => store.close()).catch(() => undefined));
+  await expect(opening).rejects.toThrow(new StoreFolderUnwritable(dataDir, 'ENOSPC'));
+  expect(existsSync(join(dataDir, 'index'))).toBe(false);
 });
 
 test('a disk with room for bytes but for no more files is full too', async ({ skip }) => {

@@ -10,7 +10,7 @@ import { readTables, type TableReader } from '../db/read-tables.ts';
 import { takeSnapshot } from '../db/snapshots.ts';
 import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
-import { makeFolder } from '../settings/data-folder.ts';
+import { given, makeFolder, toFolderSentence } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
 import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
 import {
@@ -39,6 +39,24 @@ export interface BackedUp {
  * @throws Error in a sentence
  */
 export async function backUp(config: Config, folder: string, telling?: Telling): Promise<BackedUp> {
+  try {
+    return await backUpTo(folder, config, telling);
+  } catch (error) {
+    throw toFailure(error, folder, config);
+  }
+}
+
+/** The error as it is, unless it is one of the system about the folder of the backup: then, a sentence. */
+function toFailure(error: unknown, folder: string, { dataDir }: Config): unknown {
+  if (!(error instanceof Error)) return error;
+  const { syscall, path } = error as NodeJS.ErrnoException;
+  // Such as the one about the secrets of the service.
+  const isOfService = path?.startsWith(join(dataDir, '/'));
+  const sentence = syscall === undefined || isOfService ? undefined : toFolderSentence(error, folder, given);
+  return sentence === undefined ? error : new Error(sentence, { cause: error });
+}
+
+async function backUpTo(folder: string, config: Config, telling?: Telling): Promise<BackedUp> {
   makeFolder(folder);
   await requireOurs(folder);
   const lock = lockFolder(folder);

@@ -375,6 +375,32 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
   });
 });
 
+describe.runIf(testableKinds.includes('postgres'))('a database that the service would fail with later', () => {
+  const refused = (url: string) => openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
+
+  it('is refused for its encoding', async () => {
+    const { url, drop } = await createServerDatabase("encoding 'LATIN1' locale 'C' template template0");
+    onTestFinished(drop);
+    expect(String(await refused(url))).toMatch(/: its encoding is LATIN1, .*; create it with encoding 'UTF8' .*\./);
+  });
+
+  it('is refused for how it writes times', async () => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const set = new URL(url);
+    set.searchParams.set('options', '-c DateStyle=German');
+    expect(String(await refused(set.href))).toMatch(/: its DateStyle is German, DMY; set it to ISO or remove it\./);
+  });
+
+  it('is not refused where the server keeps any bytes', async () => {
+    const { url, drop } = await createServerDatabase("encoding 'SQL_ASCII' locale 'C' template template0");
+    onTestFinished(drop);
+    const db = await openDatabase({ kind: 'postgres', url });
+    onTestFinished(() => db.close());
+    expect((await db.pool.query('select $1 as name', ['日本 Straße 😀'])).rows).toEqual([{ name: '日本 Straße 😀' }]);
+  });
+});
+
 describe.runIf(testableKinds.includes('postgres'))('a server that is read-only', () => {
   let db: Database;
   beforeAll(async () => {

@@ -100,7 +100,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 /**
- * Opens the database without migrating it.
+ * Opens the database without migrating it. The folder of an embedded one is locked before anything is awaited.
  * @throws DatabaseUnreachable, DatabaseFolderInUse, DatabaseFolderUnwritable, DatabaseFolderUnusable, DatabaseNotDurable
  */
 export function openDatabase(settings: DatabaseSettings): Promise<Database> {
@@ -263,12 +263,13 @@ async function wrap(
   projectConnections: number,
   { close, ...own }: Pick<Database, 'failed' | 'copyTo' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
-  const { rows } = await pool.query<{ version: string; told: string }>(
-    `select current_setting('server_version') as version, current_setting('client_min_messages') as told`,
+  const { rows } = await pool.query<ServerSettings>(
+    `select current_setting('server_version') as version, current_setting('client_min_messages') as told,
+       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates`,
   );
-  const { version, told } = rows[0] ?? { version: '', told: '' };
-  // A warning is how PostgreSQL reports a commit that was not replicated.
-  if (told === 'error') throw new Error('its client_min_messages is error; set it to warning or remove it');
+  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '' };
+  const unsuitable = findUnsuitable(settings);
+  if (unsuitable) throw new Error(unsuitable);
   let closed: Promise<void> | undefined;
   const listeners: (() => void)[] = [];
   const turns = createFairGate({
@@ -288,7 +289,7 @@ async function wrap(
     inTurn,
     ...over(pool),
     onCommit: (listener) => void listeners.push(listener),
-    serverVersion: version,
+    serverVersion: settings.version,
     check: createCheck(pool),
     ...own,
     within(trace) {
@@ -336,6 +337,20 @@ async function wrap(
       transactionOf: (projectId, work) => inTurn(projectId, () => transaction(work)),
     };
   }
+}
+
+type ServerSettings = Record<'version' | 'told' | 'encoding' | 'dates', string>;
+
+/** What a server or a database is set to with which the service would fail later, as the reason of an error; undefined if nothing. */
+function findUnsuitable({ told, encoding, dates }: ServerSettings): string | undefined {
+  // A warning is how PostgreSQL reports a commit that was not replicated.
+  if (told === 'error') return 'its client_min_messages is error; set it to warning or remove it';
+  // SQL_ASCII keeps any bytes as they are.
+  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
+    return `its encoding is ${encoding}, which lacks characters that names can have; create it with encoding 'UTF8' template template0`;
+  // `pg` reads times in no other style.
+  if (!dates.startsWith('ISO')) return `its DateStyle is ${dates}; set it to ISO or remove it`;
+  return undefined;
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */

@@ -5,7 +5,7 @@ import { StoreFolderUnwritable } from '@cadiz/store';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DatabaseFolderUnwritable } from '../db/database-errors.ts';
 import { toSentence } from '../start/start-error.ts';
-import { makeFolder } from './data-folder.ts';
+import { given, makeFolder, toFolderSentence } from './data-folder.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -48,6 +48,13 @@ describe('what is told of a data folder that cannot be used', () => {
       expect(toSentence(met)).toMatch(sentence);
       expect(toSentence(met)).toMatch(/\.$/);
     }
+  });
+
+  test('of a folder that a command was given, no setting is named', () => {
+    const error = Object.assign(new Error('it failed'), { code: 'ENOSPC', syscall: 'write' });
+    expect(toFolderSentence(error, '/b', given)).toBe(
+      'There is no space left on the disk of /b (ENOSPC): free some, or name a folder on another disk.',
+    );
   });
 
   test('no path is invented, and words count where there is no code', () => {

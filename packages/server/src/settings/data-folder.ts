@@ -19,25 +19,35 @@ export function makeFolder(path: string): void {
   }
 }
 
-type Remedy = [what: (path: string) => string, mend: string];
+/** What to do if another folder is to be used, or one on another disk. */
+type Elsewhere = { folder: string; disk: string };
+type Remedy = [what: (path: string) => string, mend: (elsewhere: Elsewhere) => string];
 
-const anotherFolder = 'set CADIZ_DATA_DIR to another folder.';
-const anotherDisk = 'set CADIZ_DATA_DIR to a folder on another disk.';
+const data: Elsewhere = {
+  folder: 'set CADIZ_DATA_DIR to another folder.',
+  disk: 'set CADIZ_DATA_DIR to a folder on another disk.',
+};
+/** Of a folder that a command was given. */
+export const given: Elsewhere = { folder: 'name another folder.', disk: 'name a folder on another disk.' };
+
 const notPermitted: Remedy = [
   (path) => `This user is not allowed to use ${path}`,
-  `give the user permission to read and write it, or ${anotherFolder}`,
+  ({ folder }) => `give the user permission to read and write it, or ${folder}`,
 ];
-const noFolder: Remedy = [(path) => `A file is in the way of the folder ${path}`, anotherFolder];
+const noFolder: Remedy = [(path) => `A file is in the way of the folder ${path}`, ({ folder }) => folder];
 
-/** What each system error code means for the data folder, and what to do about it. */
+/** What each system error code means for a folder, and what to do about it. */
 const remedies: Record<string, Remedy> = {
-  ENOSPC: [(path) => `There is no space left on the disk of ${path}`, `free some, or ${anotherDisk}`],
+  ENOSPC: [(path) => `There is no space left on the disk of ${path}`, ({ disk }) => `free some, or ${disk}`],
   EDQUOT: [
     (path) => `This user's disk quota is used up at ${path}`,
-    `free some space, have the quota raised, or ${anotherDisk}`,
+    ({ disk }) => `free some space, have the quota raised, or ${disk}`,
   ],
-  EROFS: [(path) => `The disk of ${path} is mounted read-only`, `mount it writable, or ${anotherDisk}`],
-  EIO: [(path) => `The disk of ${path} has failed to read or write`, `look at the system log, and check the disk.`],
+  EROFS: [(path) => `The disk of ${path} is mounted read-only`, ({ disk }) => `mount it writable, or ${disk}`],
+  EIO: [
+    (path) => `The disk of ${path} has failed to read or write`,
+    () => `look at the system log, and check the disk.`,
+  ],
   EACCES: notPermitted,
   EPERM: notPermitted,
   ENOTDIR: noFolder,
@@ -55,12 +65,19 @@ const phrases: [RegExp, string][] = [
 /** Errors of the whole disk: the path in such an error may be that of the file that was being copied there. */
 const ofDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
 
-/** Why a folder of the service cannot be used, and how to fix that, in one sentence; undefined for any other kind of error. */
-export function toFolderSentence(error: NodeJS.ErrnoException, folder: string): string | undefined {
+/**
+ * Why a folder cannot be used, and how to fix that, in one sentence; undefined for any other kind of error.
+ * @param elsewhere what to do instead; by default, for a folder of the service
+ */
+export function toFolderSentence(
+  error: NodeJS.ErrnoException,
+  folder: string,
+  elsewhere: Elsewhere = data,
+): string | undefined {
   const { syscall, code = phrases.find(([phrase]) => phrase.test(error.message))?.[1] ?? '' } = error;
   const place = ofDisk.has(code) ? folder : (error.path ?? folder);
   if (code === 'ENOENT' && syscall === 'mkdir')
-    return `The folder ${place} cannot be made there (ENOENT): ${anotherFolder}`;
+    return `The folder ${place} cannot be made there (ENOENT): ${elsewhere.folder}`;
   const remedy = remedies[code];
-  return remedy && `${remedy[0](place)} (${code}): ${remedy[1]}`;
+  return remedy && `${remedy[0](place)} (${code}): ${remedy[1](elsewhere)}`;
 }

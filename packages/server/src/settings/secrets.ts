@@ -55,7 +55,7 @@ function readSecrets(path: string): Secrets | undefined {
   const parsed = Secrets.safeParse(parseJson(content));
   if (!parsed.success) {
     throw new Error(
-      `${path} is damaged. Restore it from a backup, or delete it, after which everybody must sign in again.`,
+      `The file ${path} is damaged: restore it from a backup. If there is none, delete it; then everybody must sign in again, second factors stop working, webhooks have to be rotated, and every link gets another URL.`,
     );
   }
   return parsed.data;

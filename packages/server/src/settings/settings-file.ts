@@ -25,13 +25,29 @@ function warnOfReaders(path: string, warn: (sentence: string) => void): void {
 }
 
 function readFile(path: string): string | undefined {
+  let bytes: Buffer;
   try {
-    return readFileSync(path, 'utf8');
+    bytes = readFileSync(path);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return undefined;
     throw new InvalidSettings([
       `The settings in ${path} cannot be read (${code}): make it a file that this user can read.`,
     ]);
+  }
+  const text = decode(bytes);
+  // UTF-16, as some editors and shells write, would be read as names that nobody knows, and so be ignored.
+  if (text === undefined || text.includes('\0')) {
+    throw new InvalidSettings([`The settings in ${path} are not text in UTF-8: save the file in that encoding.`]);
+  }
+  return text;
+}
+
+/** The text without a byte order mark, which would be part of the first name; undefined if it is not UTF-8. */
+function decode(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }

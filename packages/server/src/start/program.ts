@@ -1,4 +1,5 @@
 import cluster from 'node:cluster';
+import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import type { Logger } from 'pino';
 import { requireFreePort } from '../http/listen.ts';
@@ -6,6 +7,7 @@ import { type RunningService, startService } from '../service.ts';
 import type { Config } from '../settings/config.ts';
 import { readSettings } from '../settings/settings-file.ts';
 import { createLog, openLogOutput } from '../telemetry/log.ts';
+import { stopEndingOnSignal, stopSignals } from './early-signals.ts';
 import { toSentence, writeWarning } from './start-error.ts';
 import { toWelcome } from './welcome.ts';
 import { type Ready, startWorkers } from './workers.ts';
@@ -26,16 +28,21 @@ async function serve(): Promise<void> {
   const config = readSettings(writeWarning);
   // Standard output is for people; the log goes to standard error.
   const log = createLog(config.logLevel, openLogOutput());
-  const stopFromNowOn = stopOnSignal(config);
   // Reports a taken port at once, before the database is created. A worker that did so would take connections from the others.
-  await requireFreePort(config.host, config.port);
+  for (const port of portsOf(config)) await requireFreePort(config.host, port);
   const service =
     config.workers > 1
       ? await startWorkers(config, log, fileURLToPath(import.meta.url))
       : await startService(config, log);
   process.stdout.write(toWelcome(config, service));
-  stopFromNowOn(service);
+  stopOnSignal(config, service);
   endIfFailed(service, log);
+}
+
+/** The ports that the first process listens on. */
+function portsOf({ port, objectStore, metricsPort }: Config): number[] {
+  const storePort = objectStore.kind === 'embedded' ? objectStore.port : undefined;
+  return [port, storePort, metricsPort].filter((each) => each !== undefined);
 }
 
 /** What each worker does: serves until SIGTERM. It ends at once if its parent is gone. */
@@ -43,8 +50,8 @@ async function serveAsWorker(): Promise<void> {
   // Its parent has shown all warnings.
   const config = readSettings(() => undefined);
   const log = createLog(config.logLevel, openLogOutput());
-  // Ctrl-C in a terminal reaches all processes; the parent passes it on as SIGTERM.
-  process.on('SIGINT', () => undefined);
+  // Ctrl-C in a terminal, and its end, reach all processes; the parent passes them on as SIGTERM.
+  for (const signal of ['SIGINT', 'SIGHUP'] as const) process.on(signal, () => undefined);
   const service = await startService(config, log);
   process.once('SIGTERM', async () => {
     // Its parent decides when it is enough.
@@ -66,30 +73,21 @@ function endIfFailed({ failed }: Pick<RunningService, 'failed'>, log: Logger): v
 /** npm passes on the SIGINT that the terminal has already sent, so one Ctrl-C can arrive twice. */
 const sameSignalMilliseconds = 1_000;
 
-/** @returns what to call with the service when it is ready; until then, a signal ends the process at once */
-function stopOnSignal({ drainDelaySeconds }: Config): (service: RunningService) => void {
-  let running: RunningService | undefined;
+/** Has a signal stop the service. Until it was ready, one has ended the process at once. */
+function stopOnSignal({ drainDelaySeconds }: Config, service: RunningService): void {
   let asked: number | undefined;
   const stop = async (signal: NodeJS.Signals) => {
-    if (running === undefined) {
-      // Nobody is being served, and an interrupted start loses nothing.
-      process.stdout.write('\nStopped before it was ready.\n');
-      process.exit(0);
-    }
     if (asked === undefined) {
       asked = performance.now();
       const first = drainDelaySeconds > 0 ? `accepting requests for another ${drainDelaySeconds} s, then ` : '';
       process.stdout.write(`\nStopping: ${first}finishing what is in progress (press again to stop immediately) …\n`);
-      await running.stop();
+      await service.stop();
       process.stdout.write('Stopped.\n');
       process.exit(0);
     }
     // A second signal comes from somebody who does not want to wait.
-    if (performance.now() - asked > sameSignalMilliseconds) process.exit(signal === 'SIGINT' ? 130 : 143);
+    if (performance.now() - asked > sameSignalMilliseconds) process.exit(128 + constants.signals[signal]);
   };
-  process.on('SIGINT', stop);
-  process.on('SIGTERM', stop);
-  return (service) => {
-    running = service;
-  };
+  for (const signal of stopSignals) process.on(signal, stop);
+  stopEndingOnSignal();
 }

@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import pg from 'pg';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
+import { migrate } from '../db/migrate.ts';
+import { openDatabase } from '../db/open.ts';
 import { toSentence } from './start-error.ts';
 
 test.each([
@@ -18,6 +21,52 @@ test.each([
 });
 
 describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
+  /** The database of somebody else, for a new user. */
+  async function createStrange() {
+    const { url, drop } = await createServerDatabase();
+    const owner = new pg.Client({ connectionString: url });
+    await owner.connect();
+    const { username, pathname } = Object.assign(new URL(url), {
+      username: `stranger_${randomBytes(4).toString('hex')}`,
+    });
+    await owner.query(`create role ${username} login`);
+    onTestFinished(async () => {
+      await owner.query(`drop owned by ${username}; drop role ${username}`);
+      await owner.end();
+      await drop();
+    });
+    const strange = Object.assign(new URL(url), { username }).href;
+    return { url: strange, database: pathname.slice(1), query: (sql: string) => owner.query(sql) };
+  }
+
+  test('a database that the user may not connect to is not taken for a folder', async () => {
+    const { url, database, query } = await createStrange();
+    await query(`revoke connect on database ${database} from public`);
+    const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
+    expect(toSentence(error)).toMatch(
+      /^The PostgreSQL database \S+ at \S+ cannot be used: permission denied for database .*\. Check DATABASE_URL, .*\.$/,
+    );
+  });
+
+  test.each([
+    [
+      'whose user may not create tables',
+      '',
+      'The PostgreSQL user is not allowed to do what this takes (permission denied for schema public): make it the owner of its database and of the tables.',
+    ],
+    [
+      'without a schema',
+      'drop schema public',
+      'The PostgreSQL database has no schema for the tables (no schema has been selected to create in): create one that is in its search_path, such as public.',
+    ],
+  ])('a database %s is said to be so', async (_, sql, sentence) => {
+    const { url, query } = await createStrange();
+    if (sql) await query(sql);
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(() => pool.end());
+    expect(toSentence(await migrate(pool).catch((reason: unknown) => reason))).toBe(sentence);
+  });
+
   test('a database that is read-only is said to be so', async () => {
     const { url, drop } = await createServerDatabase();
     const client = new pg.Client({ connectionString: url, options: '-c default_transaction_read_only=on' });

@@ -1,10 +1,14 @@
 import { StoreFolderUnwritable } from '@cadiz/store';
+import { DatabaseUnreachable } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
 
 /** What PostgreSQL answers to a statement that writes where nothing can be written. */
 const readOnlyTransaction = '25006';
+/** … to one that the user has no right to, and to one that creates a table where there is no schema for it. */
+const insufficientPrivilege = '42501';
+const invalidSchemaName = '3F000';
 
 /** What errors of the system have, depending on what failed. */
 type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
@@ -13,6 +17,8 @@ type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; ho
 export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof InvalidSettings) return error.mistakes.join('\n');
   if (!(error instanceof Error)) return `${who} could not start: ${String(error)}`;
+  // Its reason is that of a server, which may have the words of an error of a folder.
+  if (error instanceof DatabaseUnreachable) return error.message;
   if (error instanceof Problem && error.code === 'store_unavailable') {
     const reason = error.cause instanceof Error ? ` (${error.cause.message || error.cause.name})` : '';
     return `${error.message} Check S3_ENDPOINT, and that the store is running${reason}.`;
@@ -28,6 +34,10 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
     return `The host name ${hostname} cannot be looked up (${code}): check the setting that has it, such as HOST.`;
   if (code === readOnlyTransaction)
     return 'The PostgreSQL database is read-only, as a standby is: set DATABASE_URL to one that can be written.';
+  if (code === insufficientPrivilege)
+    return `The PostgreSQL user is not allowed to do what this takes (${error.message}): make it the owner of its database and of the tables.`;
+  if (code === invalidSchemaName)
+    return `The PostgreSQL database has no schema for the tables (${error.message}): create one that is in its search_path, such as public.`;
   const ofFolder =
     error instanceof StoreFolderUnwritable
       ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)

@@ -106,11 +106,12 @@ function closeUntaken(worker: ChildProcess): void {
 }
 
 async function untilReady(worker: Worker): Promise<Ready> {
-  const ready = once(worker, 'message').then(([message]: Ready[]) => message);
-  const ended = untilEnded(worker).then(() => undefined);
-  const message = await Promise.race([ready, ended]);
-  if (message === undefined) throw new Error('A worker ended before it served, and has said why.');
-  return message;
+  const ready = once(worker, 'message').then(([message]: Ready[]) => ({ message, reason: undefined }));
+  const ended = untilEnded(worker).then(({ reason }) => ({ message: undefined, reason }));
+  const { message, reason } = await Promise.race([ready, ended]);
+  if (message) return message;
+  if (reason === undefined) throw new Error('A worker ended before it served, and has said why.');
+  throw new Error(`A worker ended before it served: ${reason instanceof Error ? reason.message : reason}.`);
 }
 
 /** @returns its exit code, or else the signal or the error that ended it */

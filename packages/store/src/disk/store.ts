@@ -1,4 +1,4 @@
-import { access, constants } from 'node:fs/promises';
+import { access, constants, statfs } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { openCompactor } from './compactor.ts';
@@ -93,7 +93,7 @@ export async function openStoreFolder(
     for (const closeOne of closers.splice(0).reverse()) await closeOne();
   };
   try {
-    await requireIndexFile(folder, { thorough: false });
+    if (!(await requireIndexFile(folder, { thorough: false }))) await requireSomeRoom(folder);
     const index = await openIndexDb(join(folder, 'index'), { onBroken: logBroken(settings.log) });
     closers.push(index.close);
     const journal = await openJournal({ folder, tables: index.tables, log: settings.log });
@@ -177,6 +177,15 @@ function logBroken(log: Log): (broken: BrokenRecord) => void {
       key,
     });
   };
+}
+
+/** How much of the disk must be free for a new store. */
+const leastFreeBytes = 4 * 1024 ** 2;
+
+/** LMDB maps what it makes, and to write where the disk has no room ends the process, as others may take it meanwhile. */
+async function requireSomeRoom(folder: string): Promise<void> {
+  const { bavail, bsize } = await statfs(folder);
+  if (bavail * bsize < leastFreeBytes) throw new StoreFolderUnwritable(folder, 'ENOSPC');
 }
 
 async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {

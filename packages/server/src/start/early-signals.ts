@@ -1,0 +1,28 @@
+import { isatty } from 'node:tty';
+
+/** Later, when it is closed, a terminal is none any more. */
+const hasTerminal = [0, 1, 2].some(isatty);
+
+/** The signals that stop the service. A terminal that is closed sends SIGHUP. */
+export const stopSignals: readonly NodeJS.Signals[] = [
+  'SIGINT',
+  'SIGTERM',
+  ...(hasTerminal ? ['SIGHUP' as const] : []),
+];
+
+/** From now on, a signal ends the process at once: nobody is being served yet, and an interrupted start loses nothing. */
+export function endOnSignal(): void {
+  for (const signal of stopSignals) process.on(signal, end);
+  // Nothing that is meant for a terminal concerns a service without one. Node heeds the signal even under nohup.
+  if (!hasTerminal) process.on('SIGHUP', () => undefined);
+}
+
+/** Leaves signals to listeners of others from now on. */
+export function stopEndingOnSignal(): void {
+  for (const signal of stopSignals) process.off(signal, end);
+}
+
+function end(): void {
+  process.stdout.write('\nStopped before it was ready.\n');
+  process.exit(0);
+}
