@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,20 @@ test.each([1, 400_000])('a store that switches protocols fails an upload of %i b
   const uploading = stub.client({ retries: 0 }).upload(new File([new Uint8Array(size)], 'x'));
   await expect(uploading).rejects.toMatchObject({ code: 'network_failed', retryable: true });
   await new Promise((resolve) => store.close(resolve));
+});
+
+test.each([1, 400_000])('%i bytes go through the agent of the program, and so through its proxy', async (size) => {
+  const { globalAgent } = http;
+  const agent = new http.Agent();
+  const opened = vi.spyOn(agent, 'createConnection');
+  http.globalAgent = agent;
+  try {
+    await stub.client().upload(new File([new Uint8Array(size)], 'x'));
+  } finally {
+    http.globalAgent = globalAgent;
+  }
+  expect(opened).toHaveBeenCalledTimes(1);
+  expect(stub.puts).toBe(1);
 });
 
 describe('a function of the caller that throws', () => {
