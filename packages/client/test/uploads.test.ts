@@ -198,6 +198,28 @@ test('a queue with a paused upload is done once that is resumed or canceled', as
   }
 });
 
+test('a queue whose files are added, retried and resumed one by one looks at no others', () => {
+  let looks = 0;
+  const options = {
+    get folder() {
+      looks++;
+      return 'holiday';
+    },
+  };
+  const queue = stub.client().uploads.create([], options);
+  queue.pause();
+  for (let index = 0; index < 100; index++) queue.add([file(`${index}`)]);
+  expect(queue.snapshot().uploads).toHaveLength(100);
+  expect(looks).toBe(100);
+  for (let index = 0; index < 10; index++) {
+    queue.cancel(index);
+    queue.retry(index);
+    queue.pause(index);
+    queue.resume(index);
+  }
+  expect(looks).toBe(120);
+});
+
 test('of a batch, those are uploading whose bytes are being sent, and the others wait', async () => {
   const cadiz = stub.client({ concurrency: 2 });
   const queue = cadiz.uploads.create(Array.from({ length: 30 }, (_, index) => file(`${index}`)));
