@@ -475,6 +475,15 @@ describe('on a terminal', () => {
   });
 });
 
+test('a working folder that is gone is told', async () => {
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
+  const { PATH = '' } = process.env;
+  const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+  const words = ['bash', '-c', script, 'bash', process.execPath, main, 'ls', '--json'];
+  const { code, stderr } = await collect(words, { env }, place.folder);
+  expect([code, JSON.parse(stderr).error.message]).toEqual([1, 'the working folder: there is no such file or folder.']);
+});
+
 test('without a terminal there are no bars, and with --quiet no words', async () => {
   await write({ 'a.txt': 'x' });
   const { code, stdout, stderr } = await place.spawn(['upload', '-r', here()]);
