@@ -1,10 +1,10 @@
-import { readFile, stat } from 'node:fs/promises';
+import { mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { awaitEarlyStep, readSecret, totp } from '../packages/server/test/totp-app.ts';
-import { startWorkplace, type Workplace } from './cli.ts';
+import { collect, main, startWorkplace, type Workplace } from './cli.ts';
 import { cleanUp, migratedSettings } from './service.ts';
 
 const password = 'a password that nobody has';
@@ -69,6 +69,28 @@ describe('credentials', () => {
     await place.ok(['logout'], { env });
     expect(await readFile(path, 'utf8')).not.toContain(place.apiKey);
     expect((await place.cadiz(['ls'], { env })).code).toBe(4);
+  });
+
+  test('stored ones that cannot be read are only needed if the environment does not have them', async () => {
+    const XDG_CONFIG_HOME = join(place.folder, 'unreadable');
+    await mkdir(join(XDG_CONFIG_HOME, 'cadiz/credentials.json'), { recursive: true });
+    await place.ok(['ls'], { env: { XDG_CONFIG_HOME } });
+    const without = await place.cadiz(['ls'], { env: { XDG_CONFIG_HOME, CADIZ_API_KEY: '' } });
+    expect([without.code, without.stderr]).toEqual([1, expect.stringContaining('credentials.json: is a folder.')]);
+  });
+
+  test.skipIf(process.getuid?.() !== 0)('of the environment are enough for an account without a home', async () => {
+    const account = ['setpriv', '--reuid=54321', '--inh-caps=+dac_override', '--ambient-caps=+dac_override'];
+    const env = { PATH: process.env.PATH ?? '', CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+    const listed = await collect([...account, process.execPath, main, 'ls'], { env }, place.folder);
+    expect(listed).toMatchObject({ code: 0, stderr: '' });
+    await writeFile(join(place.folder, 'homeless.txt'), 'x');
+    const uploaded = await collect(
+      [...account, process.execPath, main, 'upload', 'homeless.txt'],
+      { env },
+      place.folder,
+    );
+    expect(uploaded).toMatchObject({ code: 0, stderr: expect.stringContaining('Uploaded 1 file') });
   });
 
   test('a key of the environment works in its own project, whichever is stored', async () => {

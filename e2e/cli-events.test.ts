@@ -109,7 +109,7 @@ describe('cadiz listen', () => {
     const { code, stdout, stderr } = await ended;
     expect(code).toBe(130);
     expect(stdout).toMatch(/file\.created +ä\.txt {2}204 in \d+ ms\n/);
-    expect(stderr).toMatch(/Go on with: cadiz listen --forward-to \S+ --since \d+ --type file\.created/);
+    expect(stderr).toMatch(/Go on with: cadiz listen --forward-to '\S+' --since \d+ --type file\.created/);
     const secret = (await readFile(secretPath(), 'utf8')).trim();
     expect(stderr).toContain(secret);
     expect((await stat(secretPath())).mode & 0o777).toBe(0o600);

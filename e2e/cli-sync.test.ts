@@ -249,6 +249,11 @@ describe('down', () => {
     const { code, stderr } = await place.spawn(['sync', remote(), here('target')]);
     expect([code, stderr]).toEqual([5, expect.stringContaining('in the way')]);
     expect(await readdir(here('elsewhere'))).toEqual([]);
+    await place.ok(['rm', `cadiz:/${name}/out/x.txt`, '--yes']);
+    await place.ok(['mkdir', `cadiz:/${name}/out/empty`]);
+    const empty = await place.cadiz(['sync', remote(), here('target')]);
+    expect([empty.code, empty.stdout, empty.stderr]).toEqual([5, '', expect.stringContaining('out/empty: something')]);
+    expect(await readdir(here('elsewhere'))).toEqual([]);
     await write({ 'target/mine.txt': 'x' });
     expect((await place.cadiz(['sync', remote(), here('target'), '--delete'])).code).toBe(2);
     expect(await readdir(here('target'))).toContain('mine.txt');
@@ -260,6 +265,9 @@ test('wants one side in the project, and a source that exists', async () => {
   expect((await place.cadiz(['sync', 'cadiz:/a', 'cadiz:/b'])).code).toBe(2);
   expect((await place.cadiz(['sync', here('missing'), remote()])).code).toBe(3);
   expect((await place.cadiz(['sync', 'cadiz:/missing', here()])).code).toBe(3);
+  await write({ file: 'x' });
+  const { code, stderr } = await place.cadiz(['sync', 'cadiz:/', here('file')]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining('/file is a file: sync takes folders.')]);
 });
 
 describe('what --include and --exclude leave out', () => {

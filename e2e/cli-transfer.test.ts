@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -342,6 +342,23 @@ describe('what cannot be transferred', () => {
     expect([file.code, file.stderr]).toEqual([5, expect.stringContaining('is not in a folder')]);
   });
 
+  test('a folder that may not be read is told by the path that was given', async () => {
+    await mkdir(here(), { recursive: true });
+    await mkdir(here('locked'), { mode: 0 });
+    // Root may read it all the same, unless it gives up that right.
+    const rights = '-dac_override,-dac_read_search';
+    const asAnybody = process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${rights}`, `--inh-caps=${rights}`] : [];
+    const { PATH = '' } = process.env;
+    const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+    const words = [...asAnybody, process.execPath, main, 'upload', '-r', 'locked', '--json'];
+    const { code, stdout } = await collect(words, { env, cwd: here() }, place.folder);
+    expect([code, JSON.parse(stdout).failed]).toEqual([
+      5,
+      [expect.objectContaining({ path: 'locked', error: expect.stringContaining('permission denied') })],
+    ]);
+    await rmdir(here('locked'));
+  });
+
   test('names of this machine that do not exist, folders without -r and paths of the project are refused', async () => {
     expect((await place.cadiz(['upload', here('missing')])).code).toBe(3);
     await write({ 'a.txt': 'x' });
@@ -456,6 +473,15 @@ describe('on a terminal', () => {
     const { stdout } = await place.type(['cat', 'nowhere'], [], { env: { NO_COLOR: '1' } });
     expect(stdout).toBe('Error: cadiz:/nowhere does not exist.\r\n');
   });
+});
+
+test('a working folder that is gone is told', async () => {
+  const script = 'mkdir gone && cd gone && rmdir ../gone && exec "$@"';
+  const { PATH = '' } = process.env;
+  const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
+  const words = ['bash', '-c', script, 'bash', process.execPath, main, 'ls', '--json'];
+  const { code, stderr } = await collect(words, { env }, place.folder);
+  expect([code, JSON.parse(stderr).error.message]).toEqual([1, 'the working folder: there is no such file or folder.']);
 });
 
 test('without a terminal there are no bars, and with --quiet no words', async () => {

@@ -96,8 +96,8 @@ test('node-script', async () => {
 });
 
 test.runIf(hasShellTools)('curl', async () => {
-  await promisify(execFile)(join(root, 'examples/curl/upload.sh'), [await makeFile('curl.txt')], { env });
-  expect(await listed()).toMatchObject([{ fileName: 'curl.txt', mimeType: 'text/plain' }]);
+  await promisify(execFile)(join(root, 'examples/curl/upload.sh'), [await makeFile('{curl} [1].txt')], { env });
+  expect(await listed()).toMatchObject([{ fileName: '{curl} [1].txt', mimeType: 'text/plain' }]);
 });
 
 test.runIf(hasPython)('python', async () => {

@@ -11,5 +11,6 @@ facts=$(jq -n --arg projectId "$project" --arg fileName "$(basename "$file")" --
   --argjson fileSize "$(stat -c %s "$file")" '{$projectId, $fileName, $mimeType, $fileSize, folderId: null}')
 
 upload=$(api "$url/api/storage/presign" -d "$facts")
-curl -fsS -T "$file" "$(jq -r .presignedUrl <<<"$upload")"
+# -g: brackets and braces in the name of a file are no pattern.
+curl -fsSg -T "$file" "$(jq -r .presignedUrl <<<"$upload")"
 jq --argjson facts "$facts" '$facts + {storeKey}' <<<"$upload" | api "$url/api/storage/record" -d @-

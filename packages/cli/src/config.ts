@@ -20,6 +20,8 @@ interface Stored {
   services: Record<string, StoredService>;
 }
 
+const nothingStored: Stored = { services: {} };
+
 export const defaultUrl = 'http://localhost:4000';
 
 /** Where credentials are stored (XDG Base Directory Specification). */
@@ -36,7 +38,16 @@ export const uploadsPath = (env: NodeJS.ProcessEnv): string =>
 
 /** The specification says that a relative path is to be ignored. */
 const folderOf = (folder: string | undefined, otherwise: string): string =>
-  folder?.startsWith('/') ? folder : join(homedir(), otherwise);
+  folder?.startsWith('/') ? folder : join(home(), otherwise);
+
+/** An account without an entry in the list of accounts has none: `/` is what container engines give to it. */
+function home(): string {
+  try {
+    return homedir();
+  } catch {
+    return '/';
+  }
+}
 
 /** The service and the credentials that a command uses. Credentials of one service are never sent to another. */
 export interface Target extends StoredService {
@@ -49,7 +60,11 @@ export interface Target extends StoredService {
 
 /** What the environment says takes precedence over what is stored. @throws Failure */
 export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Promise<Target> {
-  const { current, services } = await readStored(env);
+  const { current, services } = await readStored(env).catch((error: unknown) => {
+    // Another account's home, for example: nothing of it is needed.
+    if (env.CADIZ_URL && env.CADIZ_API_KEY) return nothingStored;
+    throw error;
+  });
   const url = toServiceUrl(env.CADIZ_URL || current || defaultUrl);
   const stored = services[url];
   const projectId = project || env.CADIZ_PROJECT_ID;
@@ -81,9 +96,9 @@ export async function readStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const path = credentialsPath(env);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return '';
-    throw error;
+    throw Object.assign(error, { path });
   });
-  if (text === '') return { services: {} };
+  if (text === '') return nothingStored;
   try {
     const { current, services = {} } = JSON.parse(text) as Partial<Stored>;
     return { ...(current && { current }), services };

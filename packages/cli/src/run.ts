@@ -90,23 +90,32 @@ export async function runProcess(): Promise<void> {
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     // The service goes on without being heard.
     if (nameOf(argv) === 'serve') return;
-    if (error.code !== 'EPIPE') endUnwritable(argv, error);
+    if (error.code !== 'EPIPE') endBecauseOf(argv, 'standard output', error);
     // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
     if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);
   });
   // Nobody may be reading the words any more: the work goes on without them.
   stderr.on('error', () => undefined);
-  const surroundings = { stdin, stdout, stderr, env, cwd: process.cwd(), onInterrupt: interrupts() };
+  const surroundings = { stdin, stdout, stderr, env, cwd: readCwd(argv), onInterrupt: interrupts() };
   const code = await runCommand(argv, surroundings);
   // A command that has set none, such as `serve`, may still be running, and end with a code of its own.
   if (code !== exitCodes.ok) process.exitCode = code;
 }
 
-/** Ends the process because nothing can be written to standard output, such as a file on a full disk. */
-function endUnwritable(argv: readonly string[], error: NodeJS.ErrnoException): never {
+/** The folder that the process was started in. Ends it if that has been deleted. */
+function readCwd(argv: readonly string[]): string {
+  try {
+    return process.cwd();
+  } catch (error) {
+    return endBecauseOf(argv, 'the working folder', error as NodeJS.ErrnoException);
+  }
+}
+
+/** Ends the process because of what it was given by its surroundings, such as standard output on a full disk. */
+function endBecauseOf(argv: readonly string[], path: string, error: NodeJS.ErrnoException): never {
   const { stdout, stderr, env } = process;
   const output = createOutput({ ...readOutputOptions(argv), stdout, stderr, env });
-  output.fail(toTold(Object.assign(error, { path: 'standard output' })));
+  output.fail(toTold(Object.assign(error, { path })));
   process.exit(exitCodes.failed);
 }
 

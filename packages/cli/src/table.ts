@@ -718,6 +718,8 @@ export const environment: readonly (readonly [name: string, what: string])[] = [
   ['SUPABASE_URL, SUPABASE_SERVICE_ROLE_KEY', 'Supabase to import from'],
   ['UPLOADTHING_TOKEN', 'UploadThing to import from'],
   ['XDG_CONFIG_HOME, XDG_STATE_HOME', 'where credentials, and uploads to be resumed, are stored'],
+  ['HTTP_PROXY, HTTPS_PROXY, NO_PROXY', 'the proxy, if `NODE_USE_ENV_PROXY=1` is set, too, with Node 24.5 or newer'],
+  ['NODE_EXTRA_CA_CERTS', 'a file with certificate authorities of your own'],
   ['NO_COLOR', 'if set, no colours'],
 ];
 

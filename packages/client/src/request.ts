@@ -202,7 +202,8 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
   const problem = body as Problem | null | undefined;
   if (typeof problem?.code === 'string' && headers.get('content-type')?.includes('problem'))
     throw toProblemError(problem, retryAfter);
-  if (ok && body !== undefined) return body as T;
+  // The service answers objects, and null for a session that is not there.
+  if (ok && typeof body === 'object') return body as T;
   const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -1,5 +1,6 @@
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { Readable } from 'node:stream';
 import { type CadizError, type Client, createClient, createTicketHandler, isCadizError } from '@cadiz/client';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { id, type Stub, startStub } from './stub.ts';
@@ -86,6 +87,11 @@ describe('what a caller has given wrong', () => {
   ])('is a CadizError: %s', async (_, run, code) => {
     expect(await errorOf(() => run(stub.client()))).toMatchObject({ code });
     expect(stub.asked).toEqual([]);
+  });
+
+  test('is told of a stream of Node, which is not taken', async () => {
+    const error = await errorOf(() => stub.client().upload(unsafe(Readable.from(['x'])), { name: 'x' }));
+    expect(error).toMatchObject({ code: 'invalid_argument', message: expect.stringContaining('web stream') });
   });
 
   test('is left to the service: deleteMany()', async () => {
@@ -215,6 +221,8 @@ test('a problem that a gateway answers is no answer of the service, and is retri
       retryable: false,
       message: expect.stringContaining(body),
     });
+  for (const body of ['"no"', 'true', '17'])
+    expect(await ask(answering(200, body))).toMatchObject({ code: 'unexpected_answer', status: 200 });
 });
 
 test('a ticket is given to POST only', async () => {

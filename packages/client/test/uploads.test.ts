@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm, writeFile } from 'node:fs/promises';
+import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -53,6 +54,20 @@ test.each([1, 400_000])('a store that switches protocols fails an upload of %i b
   const uploading = stub.client({ retries: 0 }).upload(new File([new Uint8Array(size)], 'x'));
   await expect(uploading).rejects.toMatchObject({ code: 'network_failed', retryable: true });
   await new Promise((resolve) => store.close(resolve));
+});
+
+test.each([1, 400_000])('%i bytes go through the agent of the program, and so through its proxy', async (size) => {
+  const { globalAgent } = http;
+  const agent = new http.Agent();
+  const opened = vi.spyOn(agent, 'createConnection');
+  http.globalAgent = agent;
+  try {
+    await stub.client().upload(new File([new Uint8Array(size)], 'x'));
+  } finally {
+    http.globalAgent = globalAgent;
+  }
+  expect(opened).toHaveBeenCalledTimes(1);
+  expect(stub.puts).toBe(1);
 });
 
 describe('a function of the caller that throws', () => {
@@ -181,6 +196,28 @@ test('a queue with a paused upload is done once that is resumed or canceled', as
     queue[end](1);
     expect((await done).uploads.map(({ state }) => state)).toEqual(['done', end === 'resume' ? 'done' : 'canceled']);
   }
+});
+
+test('a queue whose files are added, retried and resumed one by one looks at no others', () => {
+  let looks = 0;
+  const options = {
+    get folder() {
+      looks++;
+      return 'holiday';
+    },
+  };
+  const queue = stub.client().uploads.create([], options);
+  queue.pause();
+  for (let index = 0; index < 100; index++) queue.add([file(`${index}`)]);
+  expect(queue.snapshot().uploads).toHaveLength(100);
+  expect(looks).toBe(100);
+  for (let index = 0; index < 10; index++) {
+    queue.cancel(index);
+    queue.retry(index);
+    queue.pause(index);
+    queue.resume(index);
+  }
+  expect(looks).toBe(120);
 });
 
 test('of a batch, those are uploading whose bytes are being sent, and the others wait', async () => {

@@ -15,7 +15,9 @@ export const run: Run<'listen'> = async (context, { options }) => {
   const secret = await readSecret(context);
   output.say(`Sending events to ${url}. Deliveries are signed with\n${secret}`);
   const types = options.type.map((type) => ` --type ${type}`).join('');
-  const toNext = (seq: string) => `cadiz listen --forward-to ${url} --since ${seq}${types}`;
+  // What a shell would take for something else, such as &, is in quotes.
+  const quoted = `'${url.replaceAll("'", '%27')}'`;
+  const toNext = (seq: string) => `cadiz listen --forward-to ${quoted} --since ${seq}${types}`;
   for await (const event of readFeed(context, { ...options, follow: true, toNext })) {
     const { id, seq, type, at } = event;
     const delivered = await deliver(url, id, toSignedBody(at, JSON.stringify(event)), secret);

@@ -2,7 +2,7 @@ import { lstat, mkdir, rm, rmdir } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import type { Client } from '@cadiz/client';
 import type { Context } from '../context.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
 import { downloadFiles, draftOf } from './download-files.ts';
@@ -34,7 +34,7 @@ export async function planSyncDown(
   const folder = await findFolder(client, readRemotePath(from));
   const remote = filterTree(rules.filter, await readRemoteTree(client, folder.id));
   const target = resolve(context.cwd, to);
-  const local = await readHere(target, rules.filter);
+  const local = await readHere(target, to, rules.filter);
   const toKeys = (paths: Iterable<string>) => new Set([...paths].map(toKey));
   const keysOf = (entries: readonly { path: string }[]) => toKeys(entries.map(({ path }) => path));
   const blocked = keysOf(local.leftOut);
@@ -51,7 +51,7 @@ export async function planSyncDown(
   const staying = new Set([...here].filter((key) => !going.has(key)));
   const empty: string[] = [];
   for (const path of findEmpty(remote.folders, remote.files, keysOf(local.folders), toKey)) {
-    if (!isWithin(toKey(path), staying)) empty.push(path);
+    if (!isWithin(toKey(path), staying) && !isWithin(toKey(path), blocked)) empty.push(path);
     else report.failed.push({ path, error: 'something here that is no folder is in the way.' });
   }
   const downloads = await planDownloads(
@@ -123,10 +123,11 @@ export async function planSyncDown(
   }
 }
 
-/** What is in the folder, if it exists. @throws Failure */
-async function readHere(folder: string, filter: Filter): Promise<LocalTree> {
+/** What is in the folder, if it exists. @param given as it was written. @throws Failure */
+async function readHere(folder: string, given: string, filter: Filter): Promise<LocalTree> {
   const facts = await lstat(folder).catch(() => undefined);
   if (!facts) return { files: [], folders: [], leftOut: [], others: [], drafts: [] };
+  if (facts.isFile()) throw usageFailure(`${given} is a file: sync takes folders. See cadiz download.`);
   const tree = await readLocalTree(folder, { filter });
   const unread = tree.leftOut.find(({ path }) => path === folder);
   if (unread) throw new Failure(exitCodes.failed, unread.why);

@@ -48,7 +48,9 @@ export async function readSources(
     if (name && how.filter.selects(name, true)) sources.allFolders.push({ path: name });
     sources.allFolders.push(...folders.map(({ path }) => ({ path: joinPath(name, path) })));
     sources.files.push(...files.map((entry) => ({ entry, path: joinPath(name, entry.path) })));
-    sources.leftOut.push(...leftOut.map((one) => ({ ...one, path: joinPath(name, one.path) })));
+    // A folder that cannot be read at all is left out by its own path.
+    const pathOf = (path: string) => (path === from ? arg : joinPath(name, path));
+    sources.leftOut.push(...leftOut.map((one) => ({ ...one, path: pathOf(one.path) })));
   }
   return sources;
 }

@@ -11,21 +11,16 @@ export const isOffline = (): boolean => false;
 /** A program says itself where to remember uploads: `resumeFile` of `@cadiz/client/node`. */
 export const openResumeStore = (): ResumeStore | undefined => undefined;
 
-const plain = new http.Agent({ keepAlive: true });
-const secure = new https.Agent({ keepAlive: true });
-
 /** Up to this size, a body is read before it is sent: that takes less time than to stream it. */
 const smallBytes = 256 * 1024;
 
-/** Through `node:http`: `fetch` would hold much of a large body in memory. */
+/** Through `node:http`: `fetch` would hold much of a large body in memory. Its global agent knows the proxy of the environment. */
 export async function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {
-  const isSecure = url.startsWith('https:');
   const small = body.size <= smallBytes ? await readAll(body) : undefined;
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
-    const request = (isSecure ? https : http).request(url, {
+    const request = (url.startsWith('https:') ? https : http).request(url, {
       method: 'PUT',
-      agent: isSecure ? secure : plain,
       headers: { 'content-length': body.size },
       timeout: idleMilliseconds,
     });

@@ -88,7 +88,7 @@ export async function createJob(file: Uploadable, options: UploadOptions, gate?:
   try {
     const source = await toSource(file, signal);
     const fileName = options.name ?? source.name;
-    if (!fileName) throw invalid('The file has no name: give `name`.');
+    if (!fileName) throw invalid('Give a name: the file has none.');
     const sha256 = checksum === true ? await toSha256(source, signal) : checksum || undefined;
     const mimeType = options.type || source.type || 'application/octet-stream';
     const total = source.size;

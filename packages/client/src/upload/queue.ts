@@ -151,8 +151,8 @@ export function createQueue(
 
   const isIdle = () => waiting.size + active.size === 0 && items.every(({ view }) => view.state !== 'paused');
 
-  function begin(): void {
-    folders.prepare?.(Array.from(waiting, toFolder));
+  function begin(some: readonly Item[]): void {
+    folders.prepare?.(some.map(toFolder));
     tell();
     pump();
   }
@@ -258,7 +258,7 @@ export function createQueue(
   }
 
   function add(files: Iterable<Source | QueueEntry>): void {
-    for (const entry of Array.from(files, toEntry)) {
+    const added = Array.from(files, toEntry).map((entry) => {
       const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
       const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
       const directory = path.split('/').slice(0, -1).join('/');
@@ -267,8 +267,9 @@ export function createQueue(
       const item = { entry: { ...entry, name }, view, ending: new AbortController() };
       items.push(item);
       waiting.add(item);
-    }
-    begin();
+      return item;
+    });
+    begin(added);
   }
 
   add(files);
@@ -289,13 +290,14 @@ export function createQueue(
       tell();
     },
     resume(id) {
-      for (const item of select(id, ['paused'])) enqueue(item);
+      const selected = select(id, ['paused']);
+      for (const item of selected) enqueue(item);
       if (id === undefined) {
         pause = new AbortController();
         resumed?.abort();
         resumed = undefined;
       }
-      begin();
+      begin(selected);
     },
     cancel(id) {
       for (const item of select(id, ['waiting', 'uploading', 'paused'])) {
@@ -306,12 +308,13 @@ export function createQueue(
       pump();
     },
     retry(id) {
-      for (const item of select(id, ['failed', 'canceled'])) {
+      const selected = select(id, ['failed', 'canceled']);
+      for (const item of selected) {
         const { error: _, ...view } = item.view;
         item.view = { ...view, loaded: 0 };
         enqueue(item);
       }
-      begin();
+      begin(selected);
     },
     subscribe(listener) {
       listeners.add(listener);

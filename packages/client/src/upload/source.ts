@@ -30,5 +30,5 @@ export async function toSource(file: Uploadable, signal?: AbortSignal): Promise<
 /** @throws CadizError invalid_argument */
 export function requireSource(file: Source): Source {
   if (typeof file?.size === 'number' && typeof file.slice === 'function') return file;
-  throw invalid('The file must be a File, Blob, bytes, string or stream.');
+  throw invalid('Give a File, Blob, bytes, string or web stream.');
 }
