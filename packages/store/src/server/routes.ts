@@ -23,6 +23,7 @@ import { listMultipartUploads } from '../operations/list-multipart-uploads.ts';
 import { listObjectVersions } from '../operations/list-object-versions.ts';
 import { listObjects } from '../operations/list-objects.ts';
 import { listObjectsV2 } from '../operations/list-objects-v2.ts';
+import { optionalAttributes } from '../operations/list-page.ts';
 import { listParts } from '../operations/list-parts.ts';
 import { putBucketAcl } from '../operations/put-bucket-acl.ts';
 import { putBucketCors } from '../operations/put-bucket-cors.ts';
@@ -78,6 +79,8 @@ const copying = [
 const removing = ['x-amz-bypass-governance-retention'];
 const listingUploads = ['prefix', 'delimiter', 'key-marker', 'upload-id-marker', 'max-uploads', 'encoding-type'];
 const listing = ['prefix', 'delimiter', 'max-keys', 'encoding-type'];
+/** Headers of a listing. */
+const describing = [optionalAttributes];
 
 /** Every operation, by level and method. */
 const serviceOperations: Operations = {
@@ -110,16 +113,16 @@ const bucketOperations: Operations = {
       run: listObjectVersions,
       marks: ['versions'],
       query: [...listing, 'key-marker', 'version-id-marker'],
-      amzHeaders: [],
+      amzHeaders: describing,
     },
     {
       name: 'ListObjectsV2',
       run: listObjectsV2,
       marks: ['list-type'],
       query: [...listing, 'start-after', 'continuation-token', 'fetch-owner'],
-      amzHeaders: [],
+      amzHeaders: describing,
     },
-    { name: 'ListObjects', run: listObjects, query: [...listing, 'marker'], amzHeaders: [] },
+    { name: 'ListObjects', run: listObjects, query: [...listing, 'marker'], amzHeaders: describing },
   ],
   HEAD: [{ name: 'HeadBucket', run: headBucket, query: [], amzHeaders: [] }],
   PUT: [
