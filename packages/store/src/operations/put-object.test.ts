@@ -35,6 +35,12 @@ async function text(key: string): Promise<string> {
 }
 
 describe('stores', () => {
+  test('metadata whatever its name is', async () => {
+    const headers = { 'x-amz-meta-__proto__': 'a', 'x-amz-meta-constructor': 'b' };
+    expect((await send('PUT', store.presign('PUT', 'names', { headers }), { headers, body: 'x' })).status).toBe(200);
+    expect((await send('HEAD', store.presign('HEAD', 'names'))).headers).toMatchObject(headers);
+  });
+
   test('through the AWS SDK, with content headers and metadata', async () => {
     const put = await store.client.send(
       new PutObjectCommand({
