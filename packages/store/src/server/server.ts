@@ -10,7 +10,7 @@ import {
   serve,
 } from '@cadiz/http-server';
 import { verifyRequest } from '@cadiz/sigv4';
-import { Damaged, isDiskFull, NoRoom, systemCode } from '../disk/disk-error.ts';
+import { Damaged, isDiskFull, isIndexDamage, NoRoom, systemCode } from '../disk/disk-error.ts';
 import type { Store } from '../disk/store.ts';
 import { isForm, postObject } from '../operations/post-object.ts';
 import { type Address, readAddress } from '../protocol/address.ts';
@@ -264,6 +264,12 @@ function toS3Error(cause: unknown): S3Error {
   // Also how the index reports a write that a full disk cut short.
   if (code === 'EIO' || /input\/output error/i.test(String(cause))) {
     return new S3Error('ServiceUnavailable', 'The disk of the store could not be written to; its log says more.');
+  }
+  if (isIndexDamage(cause)) {
+    return new S3Error(
+      'InternalError',
+      'The index of the store is damaged. Stop the store, and run cadiz-store verify.',
+    );
   }
   return new S3Error('InternalError', 'The store could not do this. Its log has the request id.');
 }
