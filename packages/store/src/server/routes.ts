@@ -259,7 +259,7 @@ export function findOperation(method: string, { bucket, key, headers, query }: C
 function levelOf(bucket: string, key: string): { operations: Operations; where: string } {
   if (key !== '') return { operations: objectOperations, where: 'on an object' };
   if (bucket !== '') return { operations: bucketOperations, where: 'on a bucket' };
-  return { operations: serviceOperations, where: 'without a bucket' };
+  return { operations: serviceOperations, where: 'without a bucket in the path' };
 }
 
 /**

@@ -18,6 +18,7 @@ import { requireBucketName } from '../protocol/call.ts';
 import { readParameters } from '../protocol/parameters.ts';
 import { refused, S3Error } from '../protocol/s3-error.ts';
 import { errorDocument } from '../protocol/xml.ts';
+import { addressingHint } from './addressing-hint.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { findOperation, requireUnderstood } from './routes.ts';
 import { signatureHint } from './signature-hint.ts';
@@ -127,10 +128,15 @@ export function createStoreServer(
     const { headers, query } = readParameters(request.headers, address.query);
     const toErrorDocument = (cause: unknown) => reportError(store, request, requestId, toS3Error(cause), cause);
     const call = { store, request, response, bucket, key, headers, query, verified, awaitBody, toErrorDocument };
-    const operation = findOperation(method, call);
-    if (address.path !== '/') requireBucketName(bucket);
-    requireUnderstood(operation, method, call);
-    await operation.run(call);
+    try {
+      const operation = findOperation(method, call);
+      if (address.path !== '/') requireBucketName(bucket);
+      requireUnderstood(operation, method, call);
+      await operation.run(call);
+    } catch (error) {
+      if (error instanceof S3Error) error.message += addressingHint(call);
+      throw error;
+    }
   }
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
