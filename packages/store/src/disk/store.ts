@@ -181,14 +181,27 @@ function logBroken(log: Log): (broken: BrokenRecord) => void {
   };
 }
 
-async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
+/**
+ * Locks a folder that is there.
+ *
+ * @throws StoreFolderInUse, StoreFolderUnwritable
+ */
+export function lockStoreFolder(folder: string): ReturnType<typeof lockFolder> {
   try {
-    const made = await makeFolder(folder);
-    if (made) await syncFolder(dirname(made));
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return lockFolder(folder);
   } catch (error) {
     if (error instanceof StoreFolderInUse) throw error;
     throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
   }
+}
+
+async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
+  try {
+    const made = await makeFolder(folder);
+    if (made) await syncFolder(dirname(made));
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
+  }
+  return lockStoreFolder(folder);
 }

@@ -267,8 +267,8 @@ function toS3Error(cause: unknown): S3Error {
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new S3Error('ServiceUnavailable', 'Too many files are open. Nothing was changed; try again later.');
   }
-  // Also how the index reports a write that a full disk cut short.
-  if (code === 'EIO' || /input\/output error/i.test(String(cause))) {
+  // The index reports the system's sentence; the first one also if a full disk cut a write short.
+  if (code === 'EIO' || code === 'EROFS' || /input\/output error|read-only file system/i.test(String(cause))) {
     return new S3Error('ServiceUnavailable', 'The disk of the store could not be written to; its log says more.');
   }
   if (isIndexDamage(cause)) {
