@@ -68,6 +68,19 @@ test('the payer makes no difference, but must be named the way S3 does it', asyn
   expect([refused.status, refused.code]).toEqual([400, 'InvalidArgument']);
 });
 
+test.each([
+  ['GET', ''],
+  ['HEAD', ''],
+  ['GET', 'there'],
+  ['PUT', 'there'],
+  ['DELETE', 'absent'],
+])('the version of the API makes no difference, as the AWS SDK for C++ names it: %s "%s"', async (method, key) => {
+  const headers = { 'x-amz-api-version': '2006-03-01' };
+  const body = method === 'PUT' ? { body: 'hello' } : {};
+  const answer = await send(method, store.presign(method, key, { headers }), { headers, ...body });
+  expect([200, 204]).toContain(answer.status);
+});
+
 test('there is no retention for a removal to bypass', async () => {
   const BypassGovernanceRetention = true;
   for (const Key of ['one', 'two']) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key }));

@@ -245,7 +245,8 @@ export const allOperations = Object.entries({
   ),
 );
 
-const everywhere = ['x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent', ...commonHeaders];
+// The AWS SDK for C++ names the one version of S3's API, 2006-03-01, in every request.
+const everywhere = ['x-amz-api-version', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent', ...commonHeaders];
 
 /** @throws S3Error NotImplemented */
 export function findOperation(method: string, { bucket, key, headers, query }: Call): Operation {
