@@ -87,6 +87,21 @@ test.each(['', 'there'])('nor does it in the query, as Apache Libcloud names it:
   expect((await ask('2030-01-01')).code).toBe('NotImplemented');
 });
 
+test.each([
+  ['GET', ''],
+  ['GET', 'there'],
+  ['PUT', 'there'],
+])(
+  'what a client says in the address for the logs makes no difference, as Elasticsearch does: %s "%s"',
+  async (method, key) => {
+    const body = method === 'PUT' ? { body: 'hello' } : {};
+    const ask = (query: Record<string, string>) => send(method, store.presign(method, key, { query }), body);
+    expect((await ask({ 'x-purpose': 'SnapshotData', 'x-user': 'ada' })).status).toBe(200);
+    expect((await ask({ 'x-id': 'DeleteObject' })).code).toBe('NotImplemented');
+    expect((await ask({ 'x-amz-date': 'now' })).code).toBe('NotImplemented');
+  },
+);
+
 test('there is no retention for a removal to bypass', async () => {
   const BypassGovernanceRetention = true;
   for (const Key of ['one', 'two']) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key }));

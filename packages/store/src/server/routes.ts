@@ -245,6 +245,8 @@ export const allOperations = Object.entries({
   ),
 );
 
+/** What a client adds for the logs of S3, which ignores it otherwise ("Custom access log information"). */
+const forLogs = /^x-(?!amz-|id$)/;
 /** There is only one. Apache Libcloud names it in the query, the AWS SDK for C++ in a header. */
 const apiVersion = '2006-03-01';
 const everywhere = ['x-amz-api-version', 'x-amz-content-sha256', 'x-amz-date', 'x-amz-user-agent', ...commonHeaders];
@@ -278,6 +280,7 @@ export function requireUnderstood(operation: Operation, method: string, { header
     if (operation.query.includes(name) || operation.marks?.includes(name)) continue;
     if (name === 'x-id' && value === operation.name) continue;
     if (name === 'Version' && value === apiVersion) continue;
+    if (forLogs.test(name)) continue;
     throw notImplemented(`${operation.marks ? operation.name : method} with the query parameter "${name}"`);
   }
   for (const [name, value] of Object.entries(headers)) {
