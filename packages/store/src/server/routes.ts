@@ -203,7 +203,13 @@ const objectOperations: Operations = {
       ],
     },
     { name: 'PutObjectAcl', run: putObjectAcl, marks: ['acl'], query: ['versionId'], amzHeaders: documentHeaders },
-    { name: 'PutObject', run: putObject, query: [], amzHeaders: [...writing, ...receiving] },
+    {
+      name: 'PutObject',
+      run: putObject,
+      // Bun presigns uploads with them. The answer has none of the headers that they would override.
+      query: [...responseOverrides.keys()],
+      amzHeaders: [...writing, ...receiving],
+    },
   ],
   POST: [
     {
