@@ -58,6 +58,19 @@ test('takes the question whether objects were restored from an archive, as Mount
   await expect(list(other)).rejects.toMatchObject({ name: 'InvalidArgument' });
 });
 
+test('a space in a prefix can be sent as a plus, as Apache’s object_store for Rust and older AWS SDKs send it', async () => {
+  for (const key of ['spa ced/1', 'spa+ced/1']) await send('PUT', store.presign('PUT', key), { body: key });
+  const ask = async (prefix: string, sent: string) => {
+    const url = store.presign('GET', '', { query: { 'list-type': '2', prefix } });
+    return (await send('GET', url.replace(/prefix=[^&]*/, `prefix=${sent}`))).text;
+  };
+  expect(await ask('spa ced/', 'spa+ced/')).toContain('<KeyCount>1</KeyCount><IsTruncated>false');
+  expect(await ask('spa ced/', 'spa+ced/')).toContain('<Key>spa ced/1</Key>');
+  expect(await ask('spa+ced/', 'spa%2Bced/')).toContain('<Key>spa+ced/1</Key>');
+  expect(await ask('spa+ced/', 'spa+ced/')).toContain('<Code>SignatureDoesNotMatch</Code>');
+  for (const key of ['spa ced/1', 'spa+ced/1']) await send('DELETE', store.presign('DELETE', key));
+});
+
 test('prefix, delimiter, start-after', async () => {
   expect((await list({ Prefix: 'a/' })).keys).toEqual(['a/1', 'a/2', 'a/b/3']);
   expect(await list({ Prefix: 'a/', Delimiter: '/' })).toMatchObject({ keys: ['a/1', 'a/2'], prefixes: ['a/b/'] });
