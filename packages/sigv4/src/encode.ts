@@ -32,7 +32,8 @@ export function uriEncodePath(path: string): string {
  * Parses a request target as it came over the wire (origin form: path and query; bytes above 0x7f as Node's Latin-1
  * characters). Undefined if the percent-encoding, or the UTF-8 inside it, is malformed.
  *
- * `+` is always a plus, as in SigV4, even though HTML forms send it for a space.
+ * In the query, `+` is a space, as for S3: some clients sign `%20`, as SigV4 requires, and send what HTML forms would. In
+ * the path it is a plus.
  */
 export function parseRequestTarget(rawUrl: string): RequestTarget | undefined {
   if (!rawUrl.startsWith('/') || neverInTarget.test(rawUrl)) return undefined;
@@ -46,10 +47,10 @@ export function parseRequestTarget(rawUrl: string): RequestTarget | undefined {
   }
 }
 
-/** Decodes a query in wire order. Throws URIError if the encoding is malformed. */
+/** Decodes a query in wire order, `+` as a space. Throws URIError if the encoding is malformed. */
 export function parseQuery(rawQuery: string): [string, string][] {
   const pairs: [string, string][] = [];
-  for (const part of rawQuery.split('&')) {
+  for (const part of rawQuery.replaceAll('+', ' ').split('&')) {
     if (part === '') continue;
     const equals = part.indexOf('=');
     if (equals < 0) pairs.push([decode(part), '']);

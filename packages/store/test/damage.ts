@@ -13,6 +13,16 @@ export function flipAfter(folder: string, text: string): void {
   writeFileSync(path, bytes);
 }
 
+/** Overwrites with zeros every page of the index that holds this text. */
+export function clearPagesWith(folder: string, text: string): void {
+  const path = join(folder, 'index', 'data.mdb');
+  const bytes = readFileSync(path);
+  const pages = [...bytes.toString('latin1').matchAll(new RegExp(text, 'g'))].map(({ index }) => index >> 12);
+  if (pages.length === 0) throw new Error(`The index does not hold ${JSON.stringify(text)}.`);
+  for (const page of pages) bytes.fill(0, page << 12, (page + 1) << 12);
+  writeFileSync(path, bytes);
+}
+
 /** Makes the record under this key unreadable. */
 export function breakRecord(folder: string, key: string): void {
   flipAfter(folder, `${key}{"`);

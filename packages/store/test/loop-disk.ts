@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 
 /** A small ext4 in a file, mounted: a separate disk that can fill up, and whose power can be cut. */
 export interface LoopDisk {
@@ -21,6 +21,8 @@ export interface LoopDisk {
    * replays its journal. Every writer must have been stopped. This disk is gone afterwards.
    */
   cutPower(): LoopDisk;
+  /** Has the kernel mount it read-only for good, as after an error on the disk. */
+  turnReadOnly(): void;
   /** Unmounts and removes it. */
   remove(): void;
 }
@@ -62,7 +64,7 @@ function mount(folder: string, image: string): LoopDisk | { reason: string } {
   const path = join(folder, 'mounted');
   mkdirSync(path);
   // Without a timed commit of the journal, nothing reaches the image except what was synced, or evicted to free memory.
-  const mounted = spawnSync('mount', ['-o', 'loop,commit=300', image, path], { encoding: 'utf8' });
+  const mounted = spawnSync('mount', ['-o', 'loop,commit=300,errors=remount-ro', image, path], { encoding: 'utf8' });
   if (mounted.status !== 0) return { reason: String(mounted.error ?? mounted.stderr) };
 
   function remove(): void {
@@ -82,5 +84,10 @@ function mount(folder: string, image: string): LoopDisk | { reason: string } {
     return disk;
   }
 
-  return { path, cutPower, remove };
+  function turnReadOnly(): void {
+    const { stdout } = spawnSync('findmnt', ['-no', 'SOURCE', path], { encoding: 'utf8' });
+    writeFileSync(join('/sys/fs/ext4', basename(stdout.trim()), 'trigger_fs_error'), '1');
+  }
+
+  return { path, cutPower, turnReadOnly, remove };
 }

@@ -28,3 +28,8 @@ const fullIndex = /no space left|quota exceeded|file too large/i;
 export function isDiskFull(cause: unknown): boolean {
   return fullCodes.has(systemCode(cause) ?? '') || fullIndex.test(String(cause));
 }
+
+/** Whether lmdb has found a page of the index that is not what it wrote. */
+export function isIndexDamage(cause: unknown): boolean {
+  return /\bMDB_(?:CORRUPTED|PAGE_NOTFOUND|PANIC|INVALID)\b/.test(String(cause));
+}

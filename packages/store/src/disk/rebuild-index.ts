@@ -7,10 +7,10 @@ import { type IndexTables, openIndexTables } from './index-tables.ts';
 import { IndexUnusable } from './index-unusable.ts';
 import { isThere, journalPath, openJournal } from './journal.ts';
 import { readJournal, readJournalHead } from './journal-file.ts';
-import { lockFolder } from './lock.ts';
 import { entryBytes } from './pack-entry.ts';
 import { openPacks } from './packs.ts';
 import { requireStore } from './require-index.ts';
+import { lockStoreFolder } from './store.ts';
 
 export interface Rebuilt {
   objects: number;
@@ -39,12 +39,12 @@ const entriesOfATurn = 500;
  *
  * An object whose bytes are gone is left out: it was deleted or replaced just before the journal ends, or it is lost.
  *
- * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable if there is no journal
+ * @throws StoreFolderInUse, StoreFolderUnwritable, NoStoreFolder, IndexUnusable if there is no journal
  */
 export async function rebuildIndex(dataDir: string, onLoss: (loss: Loss) => void): Promise<Rebuilt> {
   const folder = resolve(dataDir);
   await requireStore(folder);
-  const lock = lockFolder(folder);
+  const lock = lockStoreFolder(folder);
   try {
     const path = journalPath(folder);
     if (!(await isThere(path))) throw IndexUnusable.withoutJournal(folder, 'is to be rebuilt');

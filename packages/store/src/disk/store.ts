@@ -3,7 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { type Blobs, openBlobs, syncFolder } from './blobs.ts';
 import { openCompactor } from './compactor.ts';
 import { type DigestThreads, openDigestThreads } from './digest-threads.ts';
-import { isDiskFull, systemCode } from './disk-error.ts';
+import { isDiskFull, isIndexDamage, systemCode } from './disk-error.ts';
 import { type IndexDb, openIndexDb } from './index-db.ts';
 import type { BrokenRecord } from './index-table.ts';
 import { type Journal, openJournal } from './journal.ts';
@@ -136,6 +136,8 @@ export async function openStoreFolder(
     return { store: { ...settings, index, blobs, packs, reaper, room, digestThreads }, close };
   } catch (error) {
     await close();
+    // lmdb does not say which page it is, nor what to do.
+    if (isIndexDamage(error)) await requireIndexFile(folder, { thorough: true });
     throw isDiskFull(error) ? new StoreFolderUnwritable(folder, systemCode(error) ?? 'ENOSPC') : error;
   }
 }
@@ -188,14 +190,27 @@ async function requireSomeRoom(folder: string): Promise<void> {
   if (bavail * bsize < leastFreeBytes) throw new StoreFolderUnwritable(folder, 'ENOSPC');
 }
 
-async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
+/**
+ * Locks a folder that is there.
+ *
+ * @throws StoreFolderInUse, StoreFolderUnwritable
+ */
+export function lockStoreFolder(folder: string): ReturnType<typeof lockFolder> {
   try {
-    const made = await makeFolder(folder);
-    if (made) await syncFolder(dirname(made));
-    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
     return lockFolder(folder);
   } catch (error) {
     if (error instanceof StoreFolderInUse) throw error;
     throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
   }
+}
+
+async function lockWritable(folder: string): Promise<ReturnType<typeof lockFolder>> {
+  try {
+    const made = await makeFolder(folder);
+    if (made) await syncFolder(dirname(made));
+    await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+  } catch (error) {
+    throw new StoreFolderUnwritable(folder, systemCode(error) ?? String(error));
+  }
+  return lockStoreFolder(folder);
 }

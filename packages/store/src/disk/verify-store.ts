@@ -12,10 +12,10 @@ import { type BrokenRecord, brokenRecord } from './index-table.ts';
 import { joinChecksums, joinEtags } from './join-parts.ts';
 import { isThere, journalPath } from './journal.ts';
 import { readJournal, readJournalHead } from './journal-file.ts';
-import { lockFolder } from './lock.ts';
 import { entryBytes, type Packed } from './pack-entry.ts';
 import { isPackName, openPackReader } from './packs.ts';
 import { NoStoreFolder, namesIn, requireIndexFile } from './require-index.ts';
+import { lockStoreFolder } from './store.ts';
 import type { ListedPart } from './upload-index.ts';
 
 /**
@@ -81,12 +81,12 @@ const bufferBytes = 1024 * 1024;
  * file could not be told from one that was just removed, and a read that takes hours would keep the index from reusing
  * its pages.
  *
- * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
+ * @throws StoreFolderInUse, StoreFolderUnwritable, NoStoreFolder, IndexUnusable
  */
 export async function verifyStore(dataDir: string, handlers: VerifyHandlers): Promise<Verified> {
   const folder = resolve(dataDir);
   if (!(await isThere(folder))) throw noStore(folder);
-  const lock = lockFolder(folder);
+  const lock = lockStoreFolder(folder);
   try {
     if (!(await requireIndexFile(folder, { thorough: true }))) throw noStore(folder);
     const broken = openBroken();

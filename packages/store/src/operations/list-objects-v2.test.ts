@@ -1,5 +1,10 @@
 import { rmSync } from 'node:fs';
-import { ListObjectsV2Command, type ListObjectsV2CommandInput } from '@aws-sdk/client-s3';
+import {
+  ListObjectsCommand,
+  ListObjectsV2Command,
+  type ListObjectsV2CommandInput,
+  ListObjectVersionsCommand,
+} from '@aws-sdk/client-s3';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -39,6 +44,31 @@ test('all keys in the order of their UTF-8 bytes, with their facts', async () =>
     ETag: '"0cc175b9c0f1b6a831c399e269772661"',
     StorageClass: 'STANDARD',
   });
+});
+
+test('takes the question whether objects were restored from an archive, as Mountpoint for S3 asks it', async () => {
+  const asking = { OptionalObjectAttributes: ['RestoreStatus' as const] };
+  const answer = await list(asking);
+  expect(answer.keys).toEqual(keys);
+  expect(answer.Contents?.[0]).not.toHaveProperty('RestoreStatus');
+  const older = await store.client.send(new ListObjectsCommand({ Bucket: bucket, ...asking }));
+  const versions = await store.client.send(new ListObjectVersionsCommand({ Bucket: bucket, ...asking }));
+  expect([older.Contents?.length, versions.Versions?.length]).toEqual([keys.length, keys.length]);
+  const other = { OptionalObjectAttributes: ['Owner' as 'RestoreStatus'] };
+  await expect(list(other)).rejects.toMatchObject({ name: 'InvalidArgument' });
+});
+
+test('a space in a prefix can be sent as a plus, as Apache’s object_store for Rust and older AWS SDKs send it', async () => {
+  for (const key of ['spa ced/1', 'spa+ced/1']) await send('PUT', store.presign('PUT', key), { body: key });
+  const ask = async (prefix: string, sent: string) => {
+    const url = store.presign('GET', '', { query: { 'list-type': '2', prefix } });
+    return (await send('GET', url.replace(/prefix=[^&]*/, `prefix=${sent}`))).text;
+  };
+  expect(await ask('spa ced/', 'spa+ced/')).toContain('<KeyCount>1</KeyCount><IsTruncated>false');
+  expect(await ask('spa ced/', 'spa+ced/')).toContain('<Key>spa ced/1</Key>');
+  expect(await ask('spa+ced/', 'spa%2Bced/')).toContain('<Key>spa+ced/1</Key>');
+  expect(await ask('spa+ced/', 'spa+ced/')).toContain('<Code>SignatureDoesNotMatch</Code>');
+  for (const key of ['spa ced/1', 'spa+ced/1']) await send('DELETE', store.presign('DELETE', key));
 });
 
 test('prefix, delimiter, start-after', async () => {

@@ -5,6 +5,9 @@ import { checksumNames } from '../protocol/multipart-checksum.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 import { element, textElement } from '../protocol/xml.ts';
 
+/** Asks for further facts about each object ("ListObjectsV2" in the Amazon S3 API reference). */
+export const optionalAttributes = 'x-amz-optional-object-attributes';
+
 const maxKeys = 1000;
 
 /** One line of a listing: an object, or the common prefix of several. */
@@ -37,7 +40,8 @@ export interface Listing {
  */
 export function readListing(call: Call): Listing {
   requireBucket(call);
-  const { query } = call;
+  const { headers, query } = call;
+  requireRestoreStatus(headers[optionalAttributes]);
   const encode = readEncoding(query);
   const prefix = query.get('prefix') ?? '';
   const delimiter = query.get('delimiter') ?? '';
@@ -124,6 +128,12 @@ export function afterMarker(marker: string, { prefix, delimiter }: Listing): Buf
   const grouped = delimiter !== '' && marker.startsWith(prefix) && marker.endsWith(delimiter);
   const common = grouped && marker.indexOf(delimiter, prefix.length) === marker.length - delimiter.length;
   return common ? past(Buffer.from(marker)) : after(Buffer.from(marker));
+}
+
+/** The only further fact that S3 has. An object that was never restored from an archive has none, and nothing is archived here. */
+function requireRestoreStatus(header: unknown): void {
+  if (header === undefined || header === 'RestoreStatus') return;
+  throw new S3Error('InvalidArgument', `${optionalAttributes} can only be RestoreStatus.`);
 }
 
 export function readEncoding(query: ReadonlyMap<string, string>): (text: string) => string {

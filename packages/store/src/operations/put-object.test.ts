@@ -35,6 +35,22 @@ async function text(key: string): Promise<string> {
 }
 
 describe('stores', () => {
+  test('what Bun has presigned with a type, which is one of answers', async () => {
+    const query = { 'response-content-type': 'text/x', 'response-content-disposition': 'inline' };
+    const headers = { 'content-type': 'text/plain' };
+    const answer = await send('PUT', store.presign('PUT', 'bun', { query }), { headers, body: 'x' });
+    expect([answer.status, answer.headers['content-type']]).toEqual([200, undefined]);
+    const stored = (await send('HEAD', store.presign('HEAD', 'bun'))).headers;
+    expect(stored).toMatchObject(headers);
+    expect(stored).not.toHaveProperty('content-disposition');
+  });
+
+  test('metadata whatever its name is', async () => {
+    const headers = { 'x-amz-meta-__proto__': 'a', 'x-amz-meta-constructor': 'b' };
+    expect((await send('PUT', store.presign('PUT', 'names', { headers }), { headers, body: 'x' })).status).toBe(200);
+    expect((await send('HEAD', store.presign('HEAD', 'names'))).headers).toMatchObject(headers);
+  });
+
   test('through the AWS SDK, with content headers and metadata', async () => {
     const put = await store.client.send(
       new PutObjectCommand({

@@ -166,14 +166,15 @@ export function readMetadata(headers: IncomingHttpHeaders): Record<string, strin
   if (storageClass !== undefined && storageClass !== 'STANDARD') {
     throw new S3Error('NotImplemented', 'The only storage class is STANDARD.');
   }
-  const metadata: Record<string, string> = {};
+  const metadata = new Map<string, string>();
   let bytes = 0;
   for (const [name, value] of Object.entries(headers)) {
     if (!name.startsWith('x-amz-meta-') || typeof value !== 'string') continue;
-    metadata[name.slice('x-amz-meta-'.length)] = value;
+    metadata.set(name.slice('x-amz-meta-'.length), value);
     bytes += name.length - 'x-amz-meta-'.length + value.length;
   }
-  if (bytes <= maxMetadataBytes) return metadata;
+  // Unlike an assignment, this keeps the name `__proto__`.
+  if (bytes <= maxMetadataBytes) return Object.fromEntries(metadata);
   throw new S3Error('MetadataTooLarge', `User metadata has ${bytes} bytes; the limit is ${maxMetadataBytes}.`);
 }
 

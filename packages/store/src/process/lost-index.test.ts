@@ -11,6 +11,7 @@ import {
   PutObjectCommand,
 } from '@aws-sdk/client-s3';
 import { expect, test } from 'vitest';
+import { clearPagesWith } from '../../test/damage.ts';
 import { beginUpload, complete, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
 import { bucket, filed, folderOfTest, listFiles, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
@@ -113,6 +114,37 @@ test.each(Object.entries(losses))(
     await third.close();
   },
 );
+
+test('a damaged page that the start meets: the store refuses to start, and a rebuild brings everything back', async () => {
+  const folder = folderOfTest();
+  const first = await startStore({ dataDir: folder });
+  await put(first, 'small', 'small');
+  await first.close();
+  clearPagesWith(folder, 'doomed uploads'); // the page that names all tables
+  await expect(startStore({ dataDir: folder })).rejects.toThrow(/is damaged \(page \d+ .*verify --rebuild/);
+  const rebuilt = await runCli(['verify', '--rebuild', '--data', folder]);
+  expect(rebuilt).toMatchObject({ code: 0, output: expect.stringContaining('no problems') });
+  const second = await startStore({ dataDir: folder });
+  expect((await send('GET', second.presign('GET', 'small'))).text).toBe('small');
+  await second.close();
+});
+
+test('a damaged page that a request meets: the answer and the log say what to do', async () => {
+  const folder = folderOfTest();
+  const first = await startStore({ dataDir: folder });
+  await put(first, 'small', 'small');
+  await first.close();
+  clearPagesWith(folder, 'lastModified');
+  const logged: object[] = [];
+  const second = await startStore({ dataDir: folder, log: (line) => logged.push(line) });
+  const answer = await send('GET', second.presign('GET', 'small'));
+  expect([answer.status, answer.code]).toEqual([500, 'InternalError']);
+  expect(answer.text).toContain('run cadiz-store verify');
+  expect(logged).toContainEqual(
+    expect.objectContaining({ level: 'error', message: expect.stringMatching(/^The index .* damaged/) }),
+  );
+  await second.close();
+});
 
 test('an index lost together with its journal: no file is removed, and the store refuses to start', async () => {
   const folder = folderOfTest();

@@ -68,6 +68,40 @@ test('the payer makes no difference, but must be named the way S3 does it', asyn
   expect([refused.status, refused.code]).toEqual([400, 'InvalidArgument']);
 });
 
+test.each([
+  ['GET', ''],
+  ['HEAD', ''],
+  ['GET', 'there'],
+  ['PUT', 'there'],
+  ['DELETE', 'absent'],
+])('the version of the API makes no difference, as the AWS SDK for C++ names it: %s "%s"', async (method, key) => {
+  const headers = { 'x-amz-api-version': '2006-03-01' };
+  const body = method === 'PUT' ? { body: 'hello' } : {};
+  const answer = await send(method, store.presign(method, key, { headers }), { headers, ...body });
+  expect([200, 204]).toContain(answer.status);
+});
+
+test.each(['', 'there'])('nor does it in the query, as Apache Libcloud names it: "%s"', async (key) => {
+  const ask = (Version: string) => send('GET', store.presign('GET', key, { query: { Version } }));
+  expect((await ask('2006-03-01')).status).toBe(200);
+  expect((await ask('2030-01-01')).code).toBe('NotImplemented');
+});
+
+test.each([
+  ['GET', ''],
+  ['GET', 'there'],
+  ['PUT', 'there'],
+])(
+  'what a client says in the address for the logs makes no difference, as Elasticsearch does: %s "%s"',
+  async (method, key) => {
+    const body = method === 'PUT' ? { body: 'hello' } : {};
+    const ask = (query: Record<string, string>) => send(method, store.presign(method, key, { query }), body);
+    expect((await ask({ 'x-purpose': 'SnapshotData', 'x-user': 'ada' })).status).toBe(200);
+    expect((await ask({ 'x-id': 'DeleteObject' })).code).toBe('NotImplemented');
+    expect((await ask({ 'x-amz-date': 'now' })).code).toBe('NotImplemented');
+  },
+);
+
 test('there is no retention for a removal to bypass', async () => {
   const BypassGovernanceRetention = true;
   for (const Key of ['one', 'two']) await store.client.send(new PutObjectCommand({ Bucket: bucket, Key }));

@@ -1,10 +1,13 @@
 import { connect } from 'node:net';
+import { createRequestSigner } from '@cadiz/sigv4';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   blobFile,
   bucket,
   countOpen,
   folderOfTest,
+  keys,
+  region,
   send,
   sendBytes,
   startStore,
@@ -46,6 +49,42 @@ test.each([
 ])('%s of "%s" with %o is not implemented, and says so', async (method, key, query) => {
   const answer = await send(method, store.presign(method, key, { query }));
   expect([answer.status, answer.code]).toEqual([501, 'NotImplemented']);
+});
+
+describe('a request that names the bucket in its host', () => {
+  const inHost = (name: string, method: string, path: string, more = {}) => {
+    const host = `${name}.store.example:${store.port}`;
+    const signed = createRequestSigner({ ...keys, region })({
+      method,
+      host,
+      path,
+      payloadHash: 'UNSIGNED-PAYLOAD',
+      now: Date.now(),
+    });
+    return send(method, `${store.endpoint}${path}`, {
+      headers: { ...signed, host, ...more },
+      ...(method === 'PUT' && { body: 'hello' }),
+    });
+  };
+
+  test.each([
+    ['PUT', '/', 'NotImplemented'],
+    ['GET', '/dir/a.jpg', 'NoSuchBucket'],
+    ['PUT', '/Upper/a.jpg', 'InvalidBucketName'],
+    ['PUT', '/a.jpg', 'MalformedXML'],
+  ])('is refused: %s %s, and told to name it in the path', async (method, path, code) => {
+    const answer = await inHost(bucket, method, path);
+    expect(answer.code).toBe(code);
+    expect(answer.text).toContain(`If the bucket ${bucket} is meant, name it in the path`);
+  });
+
+  test('finds out nothing more about buckets that do not exist, or without a valid signature', async () => {
+    expect((await inHost('absent', 'GET', '/dir/a.jpg')).text).not.toContain('path style');
+    expect((await inHost(bucket, 'GET', '/dir/a.jpg', { 'x-amz-date': '20300101T000000Z' })).text).not.toContain(
+      'path style',
+    );
+    expect((await inHost(bucket, 'GET', `/${bucket}/absent`)).text).not.toContain('path style');
+  });
 });
 
 describe('a signature that does not match', () => {

@@ -10,7 +10,7 @@ import {
   serve,
 } from '@cadiz/http-server';
 import { verifyRequest } from '@cadiz/sigv4';
-import { Damaged, isDiskFull, NoRoom, systemCode } from '../disk/disk-error.ts';
+import { Damaged, isDiskFull, isIndexDamage, NoRoom, systemCode } from '../disk/disk-error.ts';
 import type { Store } from '../disk/store.ts';
 import { isForm, postObject } from '../operations/post-object.ts';
 import { type Address, readAddress } from '../protocol/address.ts';
@@ -18,6 +18,7 @@ import { requireBucketName } from '../protocol/call.ts';
 import { readParameters } from '../protocol/parameters.ts';
 import { refused, S3Error } from '../protocol/s3-error.ts';
 import { errorDocument } from '../protocol/xml.ts';
+import { addressingHint } from './addressing-hint.ts';
 import { answerPreflight, openCorsHeaders, setCorsHeaders } from './cors.ts';
 import { findOperation, requireUnderstood } from './routes.ts';
 import { signatureHint } from './signature-hint.ts';
@@ -127,10 +128,15 @@ export function createStoreServer(
     const { headers, query } = readParameters(request.headers, address.query);
     const toErrorDocument = (cause: unknown) => reportError(store, request, requestId, toS3Error(cause), cause);
     const call = { store, request, response, bucket, key, headers, query, verified, awaitBody, toErrorDocument };
-    const operation = findOperation(method, call);
-    if (address.path !== '/') requireBucketName(bucket);
-    requireUnderstood(operation, method, call);
-    await operation.run(call);
+    try {
+      const operation = findOperation(method, call);
+      if (address.path !== '/') requireBucketName(bucket);
+      requireUnderstood(operation, method, call);
+      await operation.run(call);
+    } catch (error) {
+      if (error instanceof S3Error) error.message += addressingHint(call);
+      throw error;
+    }
   }
 
   async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -261,9 +267,15 @@ function toS3Error(cause: unknown): S3Error {
   if (code === 'EMFILE' || code === 'ENFILE') {
     return new S3Error('ServiceUnavailable', 'Too many files are open. Nothing was changed; try again later.');
   }
-  // Also how the index reports a write that a full disk cut short.
-  if (code === 'EIO' || /input\/output error/i.test(String(cause))) {
+  // The index reports the system's sentence; the first one also if a full disk cut a write short.
+  if (code === 'EIO' || code === 'EROFS' || /input\/output error|read-only file system/i.test(String(cause))) {
     return new S3Error('ServiceUnavailable', 'The disk of the store could not be written to; its log says more.');
+  }
+  if (isIndexDamage(cause)) {
+    return new S3Error(
+      'InternalError',
+      'The index of the store is damaged. Stop the store, and run cadiz-store verify.',
+    );
   }
   return new S3Error('InternalError', 'The store could not do this. Its log has the request id.');
 }
