@@ -226,6 +226,8 @@ export const en = {
     deleteFiles: (count: number) => `Delete ${plural(count, 'file', 'files')}`,
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
     notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
+    tooManyToDownload: (most: number) =>
+      `Up to ${most} can be downloaded together. Download the folder that they are in instead.`,
     progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null, reach: 'folder' | 'project') => {
