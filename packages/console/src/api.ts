@@ -28,7 +28,16 @@ const renewals = new Set<Promise<Response>>();
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && /^\/api\/(?:auth|account)\//.test(new URL(input instanceof Request ? input.url : input).pathname);
 
+let changedAt = Number.NEGATIVE_INFINITY;
+
+/** How long it takes at most until this window hears of its own changes, in milliseconds. */
+const heardMilliseconds = 10_000;
+
+/** Whether what somebody is heard to have changed may have been changed in this window. */
+export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
+
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
   const answer = fetch(input, init);
   if (renewsSession(input, init?.method)) {
     renewals.add(answer);
