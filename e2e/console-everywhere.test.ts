@@ -91,6 +91,8 @@ const findExcess = (page: Page) =>
         `${one.tagName} ${one.className} (${overflow}) ${one.scrollWidth} > ${one.clientWidth}: ${one.innerText}`,
       );
     }
+    for (const one of document.querySelectorAll('.clip'))
+      if (getComputedStyle(one).display === 'inline') found.push(`would not be cut: ${one.outerHTML}`);
     return found;
   });
 

@@ -86,6 +86,23 @@ describe.runIf(triesJourneys)('whoever clicks twice', () => {
   });
 });
 
+describe.runIf(triesJourneys)('whoever has no network', () => {
+  test('is told so when something is refused for that, and not what the browser calls it', async () => {
+    const { projectId, cadiz } = await openProject('Cut off');
+    await cadiz.upload(toFile('a.txt'));
+    const page = await openFiles(projectId);
+    await page.route('**/api/storage/**', (route) =>
+      route.request().method() === 'GET' ? route.continue() : route.abort(),
+    );
+    await page.getByRole('row', { name: 'a.txt' }).click();
+    await page.keyboard.press('Delete');
+    await page.getByText('The connection failed. Look whether you have a network, and try again.').waitFor();
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows', () => {
   test('finds no dialog of another screen', async () => {
     const { projectId } = await openProject('Left by Back');
@@ -105,6 +122,27 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.keyboard.press('Escape');
     await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
     expect(page.url()).not.toContain(projectId);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is not asked for another key when one has been created from the palette', async () => {
+    const { projectId } = await openProject('One key');
+    const page = await openFiles(projectId);
+    await page.getByText('Drop files or folders here').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /Search files/ }).fill('Create API key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Website');
+    await page.keyboard.press('Enter');
+    const close = page.getByRole('dialog').getByRole('button', { name: /^Close/ });
+    await close.click();
+    await close.click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // Another would have taken its place by the time that the page answers.
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -140,6 +178,25 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     expect(tested.complaints).toEqual([]);
     await page.context().close();
     await other.context().close();
+  });
+
+  test('is offered nothing any more that was refused for another role', async () => {
+    const { projectId, cadiz } = await openProject('Of another role');
+    await cadiz.upload(toFile('a.txt'));
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    const upload = page.getByRole('button', { name: 'Upload' });
+    await upload.waitFor();
+    const members = `/api/projects/${projectId}/members`;
+    const { members: all } = await tested.ask<{ members: { userId: string; role: string }[] }>('GET', members);
+    const editor = all.find(({ role }) => role === 'editor');
+    await tested.ask('PATCH', `${members}/${editor?.userId}`, { role: 'viewer' });
+    await page.getByRole('row', { name: 'a.txt' }).click();
+    await page.keyboard.press('Delete');
+    await page.getByText('The role viewer does not allow this').waitFor();
+    await upload.waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
   });
 
   test('keeps what is typed while somebody else changes the settings', async () => {

@@ -39,7 +39,7 @@ export const en = {
     pageFailed: 'This page could not be shown',
     requestId: 'Request id',
     copyDetails: 'Copy the details',
-    offline: 'No network. What you see may be old; changes wait.',
+    unreachable: 'The connection failed. Look whether you have a network, and try again.',
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be wrong, or what it showed has been deleted.',
     toProjects: 'Go to your projects',

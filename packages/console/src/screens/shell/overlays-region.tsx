@@ -55,5 +55,10 @@ function NewKey({ projectId, isOpen }: { projectId: string; isOpen: boolean }) {
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined)
     return <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
-  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={setSecret} />;
+  // It is asked for once: it would be open again when the secret has been closed.
+  const show = (created: string) => {
+    closeOverlay();
+    setSecret(created);
+  };
+  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={show} />;
 }
