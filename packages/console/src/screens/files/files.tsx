@@ -297,6 +297,8 @@ interface SelectionBarProps {
 function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
+  // How large folders are, nobody knows.
+  const isKnown = !isEverything && chosen.entries.every(({ kind }) => kind === 'file');
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
   // The button that was pressed may be gone with the bar, or by itself.
   useLayoutEffect(() => {
@@ -307,7 +309,7 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>
       <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
       <b className="num">{count === null ? files.everything : files.selected(count)}</b>
-      {!isEverything && <span className="num second only-wide">{formatBytes(bytes)}</span>}
+      {isKnown && <span className="num second only-wide">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (
           <button type="button" className="linklike clip" onClick={everything}>
