@@ -147,6 +147,9 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByText('200 selected').waitFor();
     await page.getByRole('button', { name: 'Select all 301 in this folder' }).click();
     await page.getByText('301 selected').waitFor();
+    // What is not shown would be missing from an archive of it.
+    await page.keyboard.press('Shift+D');
+    await page.getByText('Up to 250 can be downloaded together.').waitFor();
     // From then on it is the folder less what is taken away.
     await rowOf(page, 'file 1.txt').getByRole('checkbox').click();
     await page.getByText('300 selected').waitFor();
@@ -176,6 +179,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     // What was chosen before the range stays.
     await rowOf(page, 'f').click({ modifiers: ['Shift'] });
     await expect.poll(chosen).toEqual(['a', 'd', 'e', 'f']);
+    // Nobody knows how large folders are.
+    expect(await page.getByRole('toolbar').innerText()).not.toContain('0 B');
     await chooses(['Shift+ArrowUp'], ['a', 'd', 'e']);
     await chooses(['Control+a', 'Escape', 'Home', 'Shift+End'], ['a', 'b', 'c', 'd', 'e', 'f']);
     expect(tested.complaints).toEqual([]);
@@ -585,6 +590,28 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'Autumn harbour').click();
     await page.keyboard.press('Control+ArrowUp');
     await rowOf(page, 'Campaigns of last year').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('shows the folder that is open, however long the names above it are', async () => {
+    const { projectId, cadiz } = await createFilled(
+      `A project with ${'a very long name and '.repeat(8)}`.slice(0, 200),
+    );
+    const [inner] = await cadiz.folders.ensure([`${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`]);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files/${inner?.id}`);
+    const here = page.locator('.crumbs [aria-current=page]');
+    await here.waitFor();
+    for (const width of [1440, 1024, 768]) {
+      await page.setViewportSize({ width, height: 900 });
+      const search = await page.getByLabel('Search this folder').locator('..').boundingBox();
+      for (const crumb of await page.locator('.crumbs > li').all()) {
+        const box = await crumb.boundingBox();
+        expect((box?.x ?? 0) + (box?.width ?? 0)).toBeLessThanOrEqual(search?.x ?? 0);
+        expect(box?.width).toBeGreaterThan(20);
+      }
+      expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    }
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -81,7 +81,9 @@ const findExcess = (page: Page) =>
     const found: string[] = [];
     const { scrollWidth, clientWidth } = document.documentElement;
     if (scrollWidth > clientWidth) found.push(`${scrollWidth - clientWidth} pixels too wide`);
-    for (const one of document.querySelectorAll<HTMLElement>('button, a, label, th, h1, h2, h3, legend, dt, summary')) {
+    for (const one of document.querySelectorAll<HTMLElement>(
+      'button, a, label, th, h1, h2, h3, legend, dt, dd, small, summary',
+    )) {
       const { overflow, textOverflow, position } = getComputedStyle(one);
       const isClipped = textOverflow === 'ellipsis' || position === 'absolute' || !one.checkVisibility();
       if (isClipped || one.scrollWidth <= one.clientWidth + 1 || one.clientWidth === 0) continue;
@@ -89,6 +91,8 @@ const findExcess = (page: Page) =>
         `${one.tagName} ${one.className} (${overflow}) ${one.scrollWidth} > ${one.clientWidth}: ${one.innerText}`,
       );
     }
+    for (const one of document.querySelectorAll('.clip'))
+      if (getComputedStyle(one).display === 'inline') found.push(`would not be cut: ${one.outerHTML}`);
     return found;
   });
 

@@ -420,6 +420,27 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('go on once there is a network again, whatever was opened meanwhile', async () => {
+    const { page } = await openProject('Away');
+    const away = page.getByText('No network.');
+    await page.context().setOffline(true);
+    await away.waitFor();
+    await filesOf(page).setInputFiles([toFile('kept.txt')]);
+    // Neither the dialog nor the screen has been loaded.
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await page.getByRole('button', { name: 'Try now' }).click();
+    await page.context().setOffline(false);
+    await away.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Webhooks', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Files', exact: true }).click();
+    await entryOf(page, 'kept.txt').waitFor();
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('dialog', { name: 'New folder' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('are canceled by whoever signs out, after a question', async () => {
     const { projectId, cadiz } = await openProject('Leaving');
     const page = await tested.openPage();

@@ -19,8 +19,20 @@ export type Input<O extends OperationId> = Part<O, 'params'> & Part<O, 'query'> 
 /** How the service says that nobody is signed in (any more): where keys work too, it misses one. */
 const signedOut: readonly (string | undefined)[] = ['session_required', 'invalid_api_key'];
 
-const isSignedOut = async (answer: Response) =>
-  answer.status === 401 && signedOut.includes(((await answer.clone().json()) as { code?: string }).code);
+/** The code of an error of the service. What stands before it, such as a proxy, and the object store answer otherwise. */
+async function codeIn(answer: Response): Promise<string | undefined> {
+  if (!answer.headers.get('Content-Type')?.includes('json')) return undefined;
+  return ((await answer.clone().json()) as { code?: string }).code;
+}
+
+const isSignedOut = async (answer: Response) => answer.status === 401 && signedOut.includes(await codeIn(answer));
+
+let onRoleMissing = () => {};
+
+/** @param listener called when somebody's role has not allowed what they did: it is another one than was read */
+export function whenRoleMissing(listener: () => void): void {
+  onRoleMissing = listener;
+}
 
 /** Requests on their way that may give the session another token, as a change of the password does. */
 const renewals = new Set<Promise<Response>>();
@@ -28,7 +40,16 @@ const renewals = new Set<Promise<Response>>();
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && /^\/api\/(?:auth|account)\//.test(new URL(input instanceof Request ? input.url : input).pathname);
 
+let changedAt = Number.NEGATIVE_INFINITY;
+
+/** How long it takes at most until this window hears of its own changes, in milliseconds. */
+const heardMilliseconds = 10_000;
+
+/** Whether what somebody is heard to have changed may have been changed in this window. */
+export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
+
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
   const answer = fetch(input, init);
   if (renewsSession(input, init?.method)) {
     renewals.add(answer);
@@ -41,6 +62,7 @@ function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
 /** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
 const patientFetch: typeof fetch = async (input, init) => {
   const answer = await send(input, init);
+  if (answer.status === 403 && (await codeIn(answer)) === 'role_missing') onRoleMissing();
   if (!(await isSignedOut(answer))) return answer;
   // It was sent with a token that another one has taken the place of, perhaps: then it is sent again with that.
   await Promise.allSettled(renewals);

@@ -9,7 +9,7 @@ import {
   queryOptions,
   useQuery,
 } from '@tanstack/react-query';
-import { call, codeOf } from './api.ts';
+import { call, codeOf, whenRoleMissing } from './api.ts';
 
 /** What many screens read, under the names by which it is read again after a change. */
 
@@ -82,6 +82,8 @@ export const membersQuery = (projectId: string) =>
     queryKey: ['members', projectId],
     queryFn: async () => (await call('listMembers', { projectId })).members,
   });
+
+whenRoleMissing(() => void queryClient.invalidateQueries({ queryKey: ['members'] }));
 
 let lastUser: Session['user'] | undefined;
 

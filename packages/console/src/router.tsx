@@ -6,6 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
+import { onceReachable } from './once-reachable.ts';
 import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
 import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
@@ -14,13 +15,16 @@ import { toFilesSearch } from './screens/files/search.ts';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
 
+/** A screen that is loaded when it is opened. */
+const lazyScreen: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(onceReachable(load), name);
+
 const root = createRootRoute({ component: Root, notFoundComponent: ScreenNotFound });
 
 /** Before there is a session. */
 const setup = createRoute({
   getParentRoute: () => root,
   path: '/setup',
-  component: lazyRouteComponent(() => import('./screens/entry/setup.tsx'), 'Setup'),
+  component: lazyScreen(() => import('./screens/entry/setup.tsx'), 'Setup'),
   beforeLoad: async () => {
     if (!(await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/' });
   },
@@ -28,7 +32,7 @@ const setup = createRoute({
 const signIn = createRoute({
   getParentRoute: () => root,
   path: '/sign-in',
-  component: lazyRouteComponent(() => import('./screens/entry/sign-in.tsx'), 'SignIn'),
+  component: lazyScreen(() => import('./screens/entry/sign-in.tsx'), 'SignIn'),
   // Only addresses of this console: anything else could lead somebody away.
   validateSearch: ({
     to,
@@ -46,22 +50,22 @@ const passwords = () => import('./screens/entry/passwords.tsx');
 const forgotPassword = createRoute({
   getParentRoute: () => root,
   path: '/forgot-password',
-  component: lazyRouteComponent(passwords, 'ForgotPassword'),
+  component: lazyScreen(passwords, 'ForgotPassword'),
 });
 const resetPassword = createRoute({
   getParentRoute: () => root,
   path: '/reset-password',
-  component: lazyRouteComponent(passwords, 'ResetPassword'),
+  component: lazyScreen(passwords, 'ResetPassword'),
 });
 const invitation = createRoute({
   getParentRoute: () => root,
   path: '/invitation',
-  component: lazyRouteComponent(() => import('./screens/entry/invitation.tsx'), 'Invitation'),
+  component: lazyScreen(() => import('./screens/entry/invitation.tsx'), 'Invitation'),
 });
 const verifyEmail = createRoute({
   getParentRoute: () => root,
   path: '/verify-email',
-  component: lazyRouteComponent(() => import('./screens/entry/verify-email.tsx'), 'VerifyEmail'),
+  component: lazyScreen(() => import('./screens/entry/verify-email.tsx'), 'VerifyEmail'),
 });
 
 /** Everything that needs a session. */
@@ -78,7 +82,7 @@ const signedIn = createRoute({
 const command = createRoute({
   getParentRoute: () => signedIn,
   path: '/command',
-  component: lazyRouteComponent(() => import('./screens/entry/command.tsx'), 'Command'),
+  component: lazyScreen(() => import('./screens/entry/command.tsx'), 'Command'),
   loader: () => queryClient.ensureQueryData(projectsQuery),
 });
 const home = createRoute({
@@ -93,12 +97,12 @@ const home = createRoute({
 const projects = createRoute({
   getParentRoute: () => signedIn,
   path: '/projects',
-  component: lazyRouteComponent(() => import('./screens/projects.tsx'), 'Projects'),
+  component: lazyScreen(() => import('./screens/projects.tsx'), 'Projects'),
 });
 const newProject = createRoute({
   getParentRoute: () => signedIn,
   path: '/projects/new',
-  component: lazyRouteComponent(() => import('./screens/new-project.tsx'), 'NewProject'),
+  component: lazyScreen(() => import('./screens/new-project.tsx'), 'NewProject'),
 });
 
 const shell = createRoute({
@@ -124,12 +128,12 @@ const folder = createRoute({
 const trash = createRoute({
   getParentRoute: () => project,
   path: 'trash',
-  component: lazyRouteComponent(() => import('./screens/trash/trash.tsx'), 'Trash'),
+  component: lazyScreen(() => import('./screens/trash/trash.tsx'), 'Trash'),
 });
 const usage = createRoute({
   getParentRoute: () => project,
   path: 'usage',
-  component: lazyRouteComponent(() => import('./screens/usage/usage.tsx'), 'Usage'),
+  component: lazyScreen(() => import('./screens/usage/usage.tsx'), 'Usage'),
   validateSearch: ({ days }: Record<string, unknown>): { days?: 7 | 90 | 365 | undefined } => ({
     days: days === 7 || days === 90 || days === 365 ? days : undefined,
   }),
@@ -137,49 +141,49 @@ const usage = createRoute({
 const keys = createRoute({
   getParentRoute: () => project,
   path: 'keys',
-  component: lazyRouteComponent(() => import('./screens/keys/keys.tsx'), 'Keys'),
+  component: lazyScreen(() => import('./screens/keys/keys.tsx'), 'Keys'),
 });
 const tickets = createRoute({
   getParentRoute: () => project,
   path: 'tickets',
-  component: lazyRouteComponent(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
+  component: lazyScreen(() => import('./screens/tickets/tickets.tsx'), 'Tickets'),
 });
 const webhooks = createRoute({
   getParentRoute: () => project,
   path: 'webhooks',
-  component: lazyRouteComponent(() => import('./screens/webhooks/webhooks.tsx'), 'Webhooks'),
+  component: lazyScreen(() => import('./screens/webhooks/webhooks.tsx'), 'Webhooks'),
 });
 const members = createRoute({
   getParentRoute: () => project,
   path: 'members',
-  component: lazyRouteComponent(() => import('./screens/members/members.tsx'), 'Members'),
+  component: lazyScreen(() => import('./screens/members/members.tsx'), 'Members'),
 });
 const audit = createRoute({
   getParentRoute: () => project,
   path: 'audit',
-  component: lazyRouteComponent(() => import('./screens/audit/audit.tsx'), 'Audit'),
+  component: lazyScreen(() => import('./screens/audit/audit.tsx'), 'Audit'),
   validateSearch: toAuditSearch,
 });
 const settings = createRoute({
   getParentRoute: () => project,
   path: 'settings',
-  component: lazyRouteComponent(() => import('./screens/settings/settings.tsx'), 'Settings'),
+  component: lazyScreen(() => import('./screens/settings/settings.tsx'), 'Settings'),
 });
 const account = createRoute({
   getParentRoute: () => shell,
   path: '/account',
-  component: lazyRouteComponent(() => import('./screens/account/account.tsx'), 'Account'),
+  component: lazyScreen(() => import('./screens/account/account.tsx'), 'Account'),
 });
 /** For the owner of the service. */
 const users = createRoute({
   getParentRoute: () => shell,
   path: '/users',
-  component: lazyRouteComponent(() => import('./screens/users/users.tsx'), 'Users'),
+  component: lazyScreen(() => import('./screens/users/users.tsx'), 'Users'),
 });
 const system = createRoute({
   getParentRoute: () => shell,
   path: '/system',
-  component: lazyRouteComponent(() => import('./screens/health/health.tsx'), 'Health'),
+  component: lazyScreen(() => import('./screens/health/health.tsx'), 'Health'),
 });
 
 export const router = createRouter({

@@ -13,12 +13,13 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   children: ReactNode;
 }
 
-/** A button with a word. One `main` in a view. */
-export function Button({ look = 'default', size = 'm', icon: Icon, busy, children, ...rest }: ButtonProps) {
+/** A button with a word. One `main` in a view. The second click of two is for nothing: what was clicked may have made way for its like. */
+export function Button({ look = 'default', size = 'm', icon: Icon, busy, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
+      onClick={(event) => event.detail < 2 && onClick?.(event)}
       className={`btn ${look} ${size} ${rest.className ?? ''}`}
       disabled={busy || rest.disabled}
       aria-busy={busy || undefined}

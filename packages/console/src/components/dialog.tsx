@@ -1,7 +1,8 @@
 import { lazy, Suspense, useState } from 'react';
+import { onceReachable } from '../once-reachable.ts';
 import type { DialogProps } from './dialog-popup.tsx';
 
-const DialogPopup = lazy(async () => ({ default: (await import('./dialog-popup.tsx')).DialogPopup }));
+const DialogPopup = lazy(onceReachable(async () => ({ default: (await import('./dialog-popup.tsx')).DialogPopup })));
 
 /** A dialog; on phones, a sheet from below. The focus goes back to what opened it. */
 export function Dialog(props: DialogProps) {

@@ -1,7 +1,8 @@
 import { cloneElement, lazy, Suspense, useState } from 'react';
+import { onceReachable } from '../once-reachable.ts';
 import type { MenuProps } from './menu-popup.tsx';
 
-const load = () => import('./menu-popup.tsx');
+const load = onceReachable(() => import('./menu-popup.tsx'));
 const MenuPopup = lazy(async () => ({ default: (await load()).MenuPopup }));
 
 /** A menu of actions: arrows, Home, End, the first letter and Escape work; the focus goes back to its button. */

@@ -4,9 +4,11 @@ import type { ReactNode } from 'react';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
-/** What happened, in the words of the service. */
-export const messageOf = (error: unknown): string =>
-  isCadizError(error) ? error.message : error instanceof Error ? error.message : String(error);
+/** What happened, in the words of the service; in one's own where it has not answered. */
+export function messageOf(error: unknown): string {
+  if (isCadizError(error) && error.code === 'network_failed') return text.errors.unreachable;
+  return error instanceof Error ? error.message : String(error);
+}
 
 /** What somebody who helps needs to know of it; undefined if it is no answer of the service. */
 export const detailsOf = (error: unknown): string | undefined =>

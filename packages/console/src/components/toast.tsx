@@ -1,9 +1,10 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { onceReachable } from '../once-reachable.ts';
 import { remember } from '../undo.ts';
 import { detailsOf, messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
 
-const load = () => import('./toast-region.tsx');
+const load = onceReachable(() => import('./toast-region.tsx'));
 const ToastRegion = lazy(async () => ({ default: (await load()).ToastRegion }));
 
 let isNeeded = false;

@@ -40,7 +40,7 @@ export const de: Widen<typeof en> = {
     pageFailed: 'Diese Seite lässt sich nicht zeigen',
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
-    offline: 'Kein Netz. Was hier steht, kann veraltet sein; Änderungen warten.',
+    unreachable: 'Die Verbindung ist fehlgeschlagen. Prüfe dein Netz, und versuche es noch einmal.',
     notFound: 'Hier ist nichts',
     notFoundHint: 'Die Adresse ist falsch, oder was sie zeigte, wurde gelöscht.',
     toProjects: 'Zu deinen Projekten',
@@ -227,7 +227,9 @@ export const de: Widen<typeof en> = {
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,
     deleteFolders: (count) => `${plural(count, 'Ordner', 'Ordner')} löschen`,
     notDownloaded:
-      'Das Herunterladen ist fehlgeschlagen: der Dienst oder sein Objektspeicher hat es abgelehnt. Versuchen Sie es noch einmal.',
+      'Das Herunterladen ist fehlgeschlagen: der Dienst oder sein Objektspeicher hat es abgelehnt. Versuche es noch einmal.',
+    tooManyToDownload: (most) =>
+      `Bis zu ${most} lassen sich zusammen herunterladen. Lade stattdessen den Ordner herunter, in dem sie sind.`,
     progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
     moveTitle: (count, reach) => {

@@ -39,7 +39,7 @@ export const en = {
     pageFailed: 'This page could not be shown',
     requestId: 'Request id',
     copyDetails: 'Copy the details',
-    offline: 'No network. What you see may be old; changes wait.',
+    unreachable: 'The connection failed. Look whether you have a network, and try again.',
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be wrong, or what it showed has been deleted.',
     toProjects: 'Go to your projects',
@@ -226,6 +226,8 @@ export const en = {
     deleteFiles: (count: number) => `Delete ${plural(count, 'file', 'files')}`,
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
     notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
+    tooManyToDownload: (most: number) =>
+      `Up to ${most} can be downloaded together. Download the folder that they are in instead.`,
     progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null, reach: 'folder' | 'project') => {

@@ -1,11 +1,12 @@
 import { lazy, useState, useSyncExternalStore } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { readSession, type Session } from '../../queries.ts';
 import { isSignedOut, signedInAgain, subscribe } from '../../signed-out.ts';
 import { text } from '../../text/text.ts';
 import { cancelAll } from '../uploads/uploads.ts';
 
-const SignInForm = lazy(async () => ({ default: (await import('./sign-in-form.tsx')).SignInForm }));
+const SignInForm = lazy(onceReachable(async () => ({ default: (await import('./sign-in-form.tsx')).SignInForm })));
 
 /** Asks somebody whose session has ended to sign in where they are; all that waits for it goes on then. */
 export function SessionEnded({ user: present }: { user: Session['user'] | undefined }) {

@@ -11,6 +11,9 @@ interface Crumb {
   name: string;
 }
 
+/** Of the way to a folder, the address of the root is the beginning of all others: it is not where somebody is. */
+const exact = { exact: true };
+
 /** The way to a folder: the first and the last two, and the others in a menu. */
 export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: readonly Crumb[] }) {
   const navigate = useNavigate();
@@ -21,7 +24,12 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
   return (
     <nav className="where" aria-label={text.files.where}>
       {parent && (
-        <Link {...toFolder(projectId, parent.id)} className="btn icon ghost only-phone" aria-label={text.shortcuts.up}>
+        <Link
+          {...toFolder(projectId, parent.id)}
+          activeOptions={exact}
+          className="btn icon ghost only-phone"
+          aria-label={text.shortcuts.up}
+        >
           <ArrowLeft className="i" aria-hidden="true" />
         </Link>
       )}
@@ -67,7 +75,7 @@ function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
   const { id, name } = crumb;
   const drop = useDropTarget(projectId, crumb);
   return (
-    <Link {...toFolder(projectId, id)} title={name} {...drop}>
+    <Link {...toFolder(projectId, id)} activeOptions={exact} title={name} {...drop}>
       <bdi>{name}</bdi>
     </Link>
   );

@@ -26,6 +26,13 @@ export const needsAsking = ({ entries, select }: Chosen): boolean =>
   entries.length > mostUnasked ||
   entries.some((entry) => entry.kind === 'folder' && entry.item.childCount !== 0);
 
+/** The most that one archive takes by their ids. */
+export const mostArchived = 250;
+
+/** Whether these can be downloaded together. Everything in a place cannot: what has not been loaded would be missing. */
+export const mayDownload = ({ entries, select }: Chosen): boolean =>
+  select === undefined && entries.length <= mostArchived;
+
 /** A folder that something is moved to; the root has no id. */
 export interface Target {
   id: string | null;

@@ -2,13 +2,15 @@ import { useNavigate, useRouter } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
+import { toast } from '../../components/toast.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
-import { type Chosen, toChosen } from './chosen.ts';
+import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
 import type { ListCommands, MenuPoint } from './list-commands.ts';
-import { download } from './load-commands.ts';
+import { download, loadAhead } from './load-commands.ts';
 import { Row } from './row.tsx';
 import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
@@ -20,7 +22,7 @@ import { useSteadyRows } from './use-steady-rows.ts';
 /** How many entries from what has not been loaded more are read. */
 const near = 60;
 
-const loadMenu = () => import('./context-menu.tsx');
+const loadMenu = onceReachable(() => import('./context-menu.tsx'));
 const ContextMenu = lazy(async () => ({ default: (await loadMenu()).ContextMenu }));
 
 export type Sort = 'name' | 'createdAt' | 'fileSize';
@@ -57,6 +59,7 @@ export function FileList(props: FileListProps) {
   // Those out of sight are drawn once those in sight are there.
   const [isShown, setShown] = useState(false);
   useEffect(() => startTransition(() => setShown(true)), []);
+  useEffect(loadAhead, []);
   const virtual = useVirtualizer({
     count: lines.count,
     getScrollElement: () => scroller.current,
@@ -108,7 +111,10 @@ export function FileList(props: FileListProps) {
         setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
       },
       chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
-      download: ({ entries }) => void download(now.current.projectId, entries),
+      download(chosen) {
+        if (mayDownload(chosen)) void download(now.current.projectId, chosen.entries);
+        else void toast(text.files.tooManyToDownload(mostArchived));
+      },
       move: (chosen) => now.current.onMove(chosen),
       remove: (chosen) => now.current.onRemove(chosen),
       rename: ({ id }) => setRenamed(id),

@@ -18,6 +18,7 @@ import { Menu } from '../../components/menu.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
+import { onceReachable } from '../../once-reachable.ts';
 import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { NotFound } from '../fallbacks.tsx';
@@ -26,6 +27,7 @@ import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
+import { mayDownload } from './chosen.ts';
 import { FileList, focusList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { isGone, WaysOn } from './gone.tsx';
@@ -36,7 +38,7 @@ import { type Place, toFolder, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
 import { type EntrySelection, useSelection } from './use-selection.ts';
 
-const Preview = lazy(async () => ({ default: (await import('./preview.tsx')).Preview }));
+const Preview = lazy(onceReachable(async () => ({ default: (await import('./preview.tsx')).Preview })));
 
 const createFolder = () => openOverlay('newFolder');
 
@@ -291,25 +293,23 @@ interface SelectionBarProps {
   onRemove: () => void;
 }
 
-/** The most that one archive takes by their ids. */
-const mostArchived = 250;
-
 /** Takes the place of the line above the list while something is chosen. */
 function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
+  // How large folders are, nobody knows.
+  const isKnown = !isEverything && chosen.entries.every(({ kind }) => kind === 'file');
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
   // The button that was pressed may be gone with the bar, or by itself.
   useLayoutEffect(() => {
     focusList();
     return () => void requestAnimationFrame(focusList);
   }, [isEverything]);
-  const mayDownload = !isEverything && chosen.entries.length <= mostArchived;
   return (
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>
       <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
       <b className="num">{count === null ? files.everything : files.selected(count)}</b>
-      {!isEverything && <span className="num second only-wide">{formatBytes(bytes)}</span>}
+      {isKnown && <span className="num second only-wide">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (
           <button type="button" className="linklike clip" onClick={everything}>
@@ -317,7 +317,7 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
           </button>
         )}
       </span>
-      {mayDownload && (
+      {mayDownload(chosen) && (
         <Button look="ghost" size="s" icon={Download} onClick={() => download(projectId, chosen.entries)}>
           <span className="wide-word">{files.download}</span>
         </Button>

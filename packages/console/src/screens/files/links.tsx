@@ -1,7 +1,7 @@
 import type { Link } from '@cadiz/client';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Ban } from 'lucide-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { copyText } from '../../clipboard.ts';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -14,6 +14,7 @@ import { toast } from '../../components/toast.tsx';
 import { formatExactly, formatMoment } from '../../format.ts';
 import { queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { useForm } from '../entry/form.ts';
 
 type Disposition = Link['disposition'];
 
@@ -83,24 +84,21 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
   const [lifetime, setLifetime] = useState<Lifetime>('week');
   const [until, setUntil] = useState('');
   const [disposition, setDisposition] = useState<Disposition>('inline');
-  const { mutate, error, isPending } = useMutation({
-    mutationFn: async () => {
-      const expiresAt =
-        lifetime === 'never'
-          ? undefined
-          : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
+  const { onSubmit, error, isPending } = useForm(async () => {
+    const expiresAt =
+      lifetime === 'never'
+        ? undefined
+        : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
+    try {
       const { url } = await clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
       await copyText(url).then(
         () => void toast(words.copied),
         () => void toast(text.common.copyFailed),
       );
-    },
-    onSettled: onCreated,
+    } finally {
+      onCreated();
+    }
   });
-  function onSubmit(event: FormEvent) {
-    event.preventDefault();
-    mutate();
-  }
   function choose(chosen: Lifetime) {
     setLifetime(chosen);
     if (chosen === 'custom' && until === '') setUntil(toLocal(after(hours.day)));

@@ -42,6 +42,8 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
     queryKey: ['file', fileId],
     queryFn: () => clientOf(projectId).files.get(fileId),
     initialData: files[at]?.item,
+    // What is opened again may have another name by now: the list knows.
+    gcTime: 0,
   });
   const show = (file: string | undefined) =>
     void navigate({ to: '.', search: (before) => ({ ...before, file }), state: true, replace: true });

@@ -1,10 +1,11 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { toastError } from '../../components/toast.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { type Chosen, needsAsking, type Target } from './chosen.ts';
 import { loadCommands } from './load-commands.ts';
 
-const DeleteDialog = lazy(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog }));
-const MoveDialog = lazy(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog }));
+const DeleteDialog = lazy(onceReachable(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog })));
+const MoveDialog = lazy(onceReachable(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog })));
 
 interface Questions {
   /** Deletes at once, or asks first. */

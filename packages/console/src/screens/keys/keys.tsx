@@ -6,6 +6,7 @@ import { lazy, Suspense, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
@@ -15,11 +16,11 @@ import { type About, KeyTable } from './key-table.tsx';
 import { keysQuery } from './keys-query.ts';
 import { Quarantines } from './quarantines.tsx';
 
-const CreateKey = lazy(async () => ({ default: (await import('./create-key.tsx')).CreateKey }));
-const RotateKey = lazy(async () => ({ default: (await import('./rotate-key.tsx')).RotateKey }));
-const RevokeKey = lazy(async () => ({ default: (await import('./revoke-key.tsx')).RevokeKey }));
-const KeyUploads = lazy(async () => ({ default: (await import('./key-uploads.tsx')).KeyUploads }));
-const LeakDialog = lazy(async () => ({ default: (await import('./leak-dialog.tsx')).LeakDialog }));
+const CreateKey = lazy(onceReachable(async () => ({ default: (await import('./create-key.tsx')).CreateKey })));
+const RotateKey = lazy(onceReachable(async () => ({ default: (await import('./rotate-key.tsx')).RotateKey })));
+const RevokeKey = lazy(onceReachable(async () => ({ default: (await import('./revoke-key.tsx')).RevokeKey })));
+const KeyUploads = lazy(onceReachable(async () => ({ default: (await import('./key-uploads.tsx')).KeyUploads })));
+const LeakDialog = lazy(onceReachable(async () => ({ default: (await import('./leak-dialog.tsx')).LeakDialog })));
 
 /** How many keys are looked through without help. */
 const many = 8;

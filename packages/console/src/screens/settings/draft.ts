@@ -120,3 +120,20 @@ export function changeOf(project: Project, draft: Draft): Change {
     ...(draft.stripLocation !== project.stripLocation && { stripLocation: draft.stripLocation }),
   };
 }
+
+/** Where a draft holds each setting. */
+const fields = {
+  name: 'name',
+  quotaBytes: 'quota',
+  maxFileSizeBytes: 'largest',
+  allowedMimeTypes: 'types',
+  contentMismatch: 'mismatch',
+  imagePresets: 'presets',
+  stripLocation: 'stripLocation',
+} as const satisfies Record<keyof Change, keyof Draft>;
+
+/** The draft of a project that others have changed meanwhile: what somebody has typed here stays, and the rest is as it is now. */
+export function rebase(draft: Draft, before: Project, now: Project): Draft {
+  const typed = Object.keys(changeOf(before, draft)).map((setting) => fields[setting as keyof Change]);
+  return { ...toDraft(now), ...Object.fromEntries(typed.map((field) => [field, draft[field]])) };
+}

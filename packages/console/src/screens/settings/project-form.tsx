@@ -12,7 +12,18 @@ import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
-import { bytesOf, type Change, changeOf, type Draft, isLimit, type Limit, toDraft, type Unit, units } from './draft.ts';
+import {
+  bytesOf,
+  type Change,
+  changeOf,
+  type Draft,
+  isLimit,
+  type Limit,
+  rebase,
+  toDraft,
+  type Unit,
+  units,
+} from './draft.ts';
 import { ImageSettings } from './image-settings.tsx';
 
 interface ProjectFormProps {
@@ -24,15 +35,17 @@ interface ProjectFormProps {
 
 /** The settings of a project. A bar names what is not saved, and leaving with that asks. */
 export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
-  const [draft, setDraft] = useState(() => toDraft(project));
+  const [{ base, draft }, setState] = useState(() => ({ base: project, draft: toDraft(project) }));
+  if (project.updatedAt > base.updatedAt) setState({ base: project, draft: rebase(draft, base, project) });
   const { data: usage } = useQuery(usageQuery(project.id));
   const formId = useId();
-  const change = changeOf(project, draft);
+  const change = changeOf(base, draft);
   const isChanged = Object.keys(change).length > 0;
   const isWhole = [draft.quota, draft.largest].every((limit) => isLimit(bytesOf(limit)));
   const save = useMutation({
     mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
-    onSuccess: async () => {
+    onSuccess: async (saved) => {
+      setState({ base: saved, draft: toDraft(saved) });
       toast(text.settings.saved);
       await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
       await queryClient.invalidateQueries({ queryKey: usageQuery(project.id).queryKey });
@@ -40,7 +53,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
   });
   const set = (part: Partial<Draft>) => {
     save.reset();
-    setDraft({ ...draft, ...part });
+    setState({ base, draft: { ...draft, ...part } });
   };
   const { settings } = text;
   return (
@@ -124,7 +137,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
           <span className="grow clip" role="status">
             {settings.unsaved} <span className="quiet">{changeWords(change).join(' · ')}</span>
           </span>
-          <Button onClick={() => set(toDraft(project))}>{settings.discard}</Button>
+          <Button onClick={() => set(toDraft(base))}>{settings.discard}</Button>
           <Button look="main" type="submit" form={formId} busy={save.isPending} disabled={!isWhole}>
             {text.common.save}
           </Button>

@@ -15,7 +15,7 @@ export function Settings() {
   const project = projects.find(({ id }) => id === projectId);
   if (!project) return <ScreenNotFound />;
   return (
-    <ProjectForm key={`${project.id} ${project.updatedAt}`} project={project} isOwner={isOwner}>
+    <ProjectForm key={project.id} project={project} isOwner={isOwner}>
       {isOwner ? (
         <>
           <Reconcile projectId={projectId} />

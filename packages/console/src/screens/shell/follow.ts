@@ -1,6 +1,6 @@
 import type { Event, Listing } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
-import { clientOf } from '../../api.ts';
+import { clientOf, hasChangedLately } from '../../api.ts';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -41,7 +41,7 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
   try {
     for await (const event of clientOf(projectId).events.follow({ signal })) {
       if (event.type === 'quota.reached') void toast(text.live.quota(event.data.percent));
-      if (isBy(event, userId)) continue;
+      if (isBy(event, userId) && hasChangedLately()) continue;
       for (const name of changes[event.type.split('.')[0] ?? ''] ?? []) stale.add(name);
       if (stale.size > 0) timer ??= setTimeout(readAgain, collected);
     }
@@ -52,7 +52,7 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
   }
 }
 
-/** What somebody does here is shown at once, without this. */
+/** What somebody does in this window is shown at once, without this; in another one of theirs, it is not. */
 const isBy = ({ actor }: Event, userId: string) => actor !== null && 'userId' in actor && actor.userId === userId;
 
 /** Some names are those of one file, and say no project. */

@@ -1,22 +1,26 @@
-import { useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useState, useSyncExternalStore } from 'react';
+import { useLocation, useParams } from '@tanstack/react-router';
+import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { onceReachable } from '../../once-reachable.ts';
 import { useRole } from '../../queries.ts';
 import type { Here } from './here.ts';
 import { closeOverlay, overlay } from './overlays.ts';
 import { useGlobalKeys } from './use-global-keys.ts';
 
-const Palette = lazy(async () => ({ default: (await import('./palette.tsx')).Palette }));
-const ShortcutList = lazy(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList }));
-const MoreSheet = lazy(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet }));
-const SignOut = lazy(async () => ({ default: (await import('./sign-out.tsx')).SignOut }));
-const NewFolder = lazy(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder }));
-const Invite = lazy(async () => ({ default: (await import('../members/invite.tsx')).Invite }));
-const CreateKey = lazy(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey }));
-const KeySecret = lazy(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret }));
+const Palette = lazy(onceReachable(async () => ({ default: (await import('./palette.tsx')).Palette })));
+const ShortcutList = lazy(onceReachable(async () => ({ default: (await import('./shortcut-list.tsx')).ShortcutList })));
+const MoreSheet = lazy(onceReachable(async () => ({ default: (await import('./more-sheet.tsx')).MoreSheet })));
+const SignOut = lazy(onceReachable(async () => ({ default: (await import('./sign-out.tsx')).SignOut })));
+const NewFolder = lazy(onceReachable(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder })));
+const Invite = lazy(onceReachable(async () => ({ default: (await import('../members/invite.tsx')).Invite })));
+const CreateKey = lazy(onceReachable(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey })));
+const KeySecret = lazy(onceReachable(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret })));
 
 /** What lies over every screen of somebody who is signed in, and the keys that open it. */
 export function OverlaysRegion() {
   const { projectId, folderId = null } = useParams({ strict: false });
+  const pathname = useLocation({ select: (location) => location.pathname });
+  // What was asked for on one screen is not for another, such as after going back.
+  useEffect(() => closeOverlay, [pathname]);
   if (projectId) return <InProject key={projectId} projectId={projectId} folderId={folderId} />;
   return <Overlays projectId={undefined} folderId={null} />;
 }
@@ -51,5 +55,10 @@ function NewKey({ projectId, isOpen }: { projectId: string; isOpen: boolean }) {
   const [secret, setSecret] = useState<string>();
   if (secret !== undefined)
     return <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
-  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={setSecret} />;
+  // It is asked for once: it would be open again when the secret has been closed.
+  const show = (created: string) => {
+    closeOverlay();
+    setSecret(created);
+  };
+  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={show} />;
 }

@@ -1,5 +1,8 @@
 import { useEffect } from 'react';
+import { onceReachable } from '../../once-reachable.ts';
 import { useUser } from '../../queries.ts';
+
+const loadFollow = onceReachable(() => import('./follow.ts'));
 
 /** Shows what others change in a project while somebody looks. */
 export function useLive(projectId: string | undefined): void {
@@ -14,7 +17,7 @@ export function useLive(projectId: string | undefined): void {
       if (following) void begin(following.signal);
     };
     const begin = async (signal: AbortSignal) => {
-      const { follow } = await import('./follow.ts');
+      const { follow } = await loadFollow();
       if (!signal.aborted) await follow(projectId, userId, signal);
     };
     update();

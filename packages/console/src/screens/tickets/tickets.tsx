@@ -7,6 +7,7 @@ import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { isEnded } from '../keys/expiry.tsx';
@@ -18,8 +19,8 @@ import { ticketSnippets } from './snippets.ts';
 import { stateOf } from './ticket-state.ts';
 import { TicketTable } from './ticket-table.tsx';
 
-const CreateTicket = lazy(async () => ({ default: (await import('./create-ticket.tsx')).CreateTicket }));
-const RevokeTicket = lazy(async () => ({ default: (await import('./revoke-ticket.tsx')).RevokeTicket }));
+const CreateTicket = lazy(onceReachable(async () => ({ default: (await import('./create-ticket.tsx')).CreateTicket })));
+const RevokeTicket = lazy(onceReachable(async () => ({ default: (await import('./revoke-ticket.tsx')).RevokeTicket })));
 
 /** How often they are read again while one of them may be in use. */
 const liveMilliseconds = 10_000;

@@ -38,14 +38,16 @@ function set(away: boolean): void {
 /** Looks whether the service can be reached; if not, goes on looking until it can. Resolves after the first look. */
 export function look(): Promise<void> {
   clearTimeout(timer);
-  probing ??= probe();
+  // Without a network it is over at once, before there is anything to forget.
+  probing ??= probe().finally(() => {
+    probing = undefined;
+  });
   return probing;
 }
 
 async function probe(): Promise<void> {
   const away = !navigator.onLine || !(await answers());
   set(away);
-  probing = undefined;
   if (away) timer = setTimeout(look, pauseMilliseconds);
 }
 

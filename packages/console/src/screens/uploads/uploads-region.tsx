@@ -1,4 +1,5 @@
 import { lazy, Suspense, useSyncExternalStore } from 'react';
+import { onceReachable } from '../../once-reachable.ts';
 import { isTrayOpen } from '../shell/overlays.ts';
 import { useIsPhone } from '../shell/use-is-phone.ts';
 import { Announcer } from './announcer.tsx';
@@ -6,10 +7,12 @@ import * as conflicts from './conflicts.ts';
 import { hasUnfinished } from './resume-store.ts';
 import { readUploads, subscribe, toShare } from './uploads.ts';
 
-const Tray = lazy(async () => ({ default: (await import('./tray.tsx')).Tray }));
-const ConflictDialog = lazy(async () => ({ default: (await import('./conflict-dialog.tsx')).ConflictDialog }));
+const Tray = lazy(onceReachable(async () => ({ default: (await import('./tray.tsx')).Tray })));
+const ConflictDialog = lazy(
+  onceReachable(async () => ({ default: (await import('./conflict-dialog.tsx')).ConflictDialog })),
+);
 
-const Unfinished = lazy(async () => ({ default: (await import('./unfinished.tsx')).Unfinished }));
+const Unfinished = lazy(onceReachable(async () => ({ default: (await import('./unfinished.tsx')).Unfinished })));
 
 /** What is seen of uploads, on every screen of a project. */
 export function UploadsRegion({ projectId }: { projectId: string | undefined }) {

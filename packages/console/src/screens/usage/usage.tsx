@@ -7,6 +7,7 @@ import { Meter, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toCsv } from '../../csv.ts';
 import { formatBytes, formatCount, formatShare } from '../../format.ts';
+import { onceReachable } from '../../once-reachable.ts';
 import { projectsQuery, usageQuery } from '../../queries.ts';
 import { save } from '../../save.ts';
 import { text } from '../../text/text.ts';
@@ -16,7 +17,7 @@ import './usage.css';
 import { type Day, dailyQuery, fillDays, formatUtcDay, type Period, periods } from './days.ts';
 import { DayTable } from './table.tsx';
 
-const Chart = lazy(async () => ({ default: (await import('./chart.tsx')).Chart }));
+const Chart = lazy(onceReachable(async () => ({ default: (await import('./chart.tsx')).Chart })));
 
 /** What a project stores now, and what it stored and got on each day: as a chart, as a table, as CSV. */
 export function Usage() {

@@ -18,11 +18,12 @@ import { Menu } from '../../components/menu.tsx';
 import { Badge } from '../../components/parts.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { formatMoment } from '../../format.ts';
+import { onceReachable } from '../../once-reachable.ts';
 import { queryClient } from '../../queries.ts';
 import { webhooks } from '../../text/webhooks.ts';
 import type { Webhook } from './webhook.ts';
 
-const Deliveries = lazy(async () => ({ default: (await import('./deliveries.tsx')).Deliveries }));
+const Deliveries = lazy(onceReachable(async () => ({ default: (await import('./deliveries.tsx')).Deliveries })));
 
 interface EndpointProps {
   webhook: Webhook;

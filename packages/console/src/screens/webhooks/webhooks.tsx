@@ -6,6 +6,7 @@ import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { webhooks } from '../../text/webhooks.ts';
@@ -14,10 +15,16 @@ import { Page } from '../page.tsx';
 import { Endpoint } from './endpoint.tsx';
 import type { Webhook } from './webhook.ts';
 
-const CreateWebhook = lazy(async () => ({ default: (await import('./create-webhook.tsx')).CreateWebhook }));
-const EditWebhook = lazy(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook }));
-const RotateWebhook = lazy(async () => ({ default: (await import('./rotate-webhook.tsx')).RotateWebhook }));
-const DeleteWebhook = lazy(async () => ({ default: (await import('./delete-webhook.tsx')).DeleteWebhook }));
+const CreateWebhook = lazy(
+  onceReachable(async () => ({ default: (await import('./create-webhook.tsx')).CreateWebhook })),
+);
+const EditWebhook = lazy(onceReachable(async () => ({ default: (await import('./edit-webhook.tsx')).EditWebhook })));
+const RotateWebhook = lazy(
+  onceReachable(async () => ({ default: (await import('./rotate-webhook.tsx')).RotateWebhook })),
+);
+const DeleteWebhook = lazy(
+  onceReachable(async () => ({ default: (await import('./delete-webhook.tsx')).DeleteWebhook })),
+);
 
 /** What is asked for about one endpoint. */
 interface Question {

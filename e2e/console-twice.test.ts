@@ -1,0 +1,222 @@
+import { createClient } from '@cadiz/client';
+import type { Locator, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
+
+let tested: ConsoleUnderTest;
+
+beforeAll(async () => {
+  if (triesJourneys) tested = await startConsole();
+});
+
+afterAll(async () => {
+  if (triesJourneys) await tested.stop();
+});
+
+async function openProject(name: string) {
+  const projectId = await tested.createProject(name);
+  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', {
+    name: 'Look',
+    projectId,
+    scopes: ['files:read', 'files:write', 'files:delete'],
+  });
+  return { projectId, cadiz: createClient({ baseUrl: tested.url, apiKey: key }) };
+}
+
+const toFile = (name: string) => new File([name], name, { type: 'text/plain' });
+const openFiles = (projectId: string) => tested.openAsOwner(`/projects/${projectId}/files`);
+
+/** Clicks twice at one point, the second time once something has happened. */
+async function clickTwice(page: Page, button: Locator, happened: () => Promise<unknown>): Promise<void> {
+  await button.hover();
+  for (const clickCount of [1, 2]) {
+    await page.mouse.down({ clickCount });
+    await page.mouse.up({ clickCount });
+    await happened();
+  }
+}
+
+describe.runIf(triesJourneys)('whoever clicks twice', () => {
+  test('creates one project, and one link', async () => {
+    const page = await tested.openAsOwner('/projects/new');
+    await page.getByLabel('Project name').fill('Clicked twice');
+    await page.getByRole('button', { name: 'Create the project' }).dblclick();
+    await page.getByText('Drop files or folders here').waitFor();
+    const { projects } = await tested.ask<{ projects: { id: string; name: string }[] }>('GET', '/api/projects');
+    const [project, ...others] = projects.filter(({ name }) => name === 'Clicked twice');
+    expect(others).toEqual([]);
+    const projectId = project?.id ?? '';
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+    await page.getByRole('link', { name: 'a.txt', exact: true }).click();
+    await page.getByRole('button', { name: 'Create a link and copy it' }).dblclick();
+    await page.getByRole('button', { name: 'Revoke' }).first().waitFor();
+    const links = await tested.ask<{ links: unknown[] }>('GET', `/api/storage/links?projectId=${projectId}`);
+    expect(links.links).toHaveLength(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('does so to one thing, and not to what takes its place', async () => {
+    const { projectId, cadiz } = await openProject('Taken back once');
+    for (const name of ['ada', 'bert', 'cleo'])
+      await tested.ask('POST', `/api/projects/${projectId}/invitations`, {
+        email: `${name}@example.com`,
+        role: 'viewer',
+      });
+    const page = await tested.openAsOwner(`/projects/${projectId}/members`);
+    const withdraw = page.getByRole('button', { name: /^Withdraw/ });
+    await withdraw.nth(2).waitFor();
+    await clickTwice(page, withdraw.first(), () => expect.poll(() => withdraw.count()).toBe(2));
+    for (const name of ['a.txt', 'b.txt', 'c.txt']) await cadiz.files.delete((await cadiz.upload(toFile(name))).id);
+    await page.getByRole('link', { name: 'Trash' }).click();
+    const restore = page.getByRole('button', { name: 'Restore' });
+    await restore.nth(2).waitFor();
+    await clickTwice(page, restore.first(), () => expect.poll(() => restore.count()).toBe(2));
+    const { invitations } = await tested.ask<{ invitations: unknown[] }>(
+      'GET',
+      `/api/projects/${projectId}/invitations`,
+    );
+    expect(invitations).toHaveLength(2);
+    expect((await cadiz.trash.page()).items).toHaveLength(2);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.runIf(triesJourneys)('whoever has no network', () => {
+  test('is told so when something is refused for that, and not what the browser calls it', async () => {
+    const { projectId, cadiz } = await openProject('Cut off');
+    await cadiz.upload(toFile('a.txt'));
+    const page = await openFiles(projectId);
+    await page.route('**/api/storage/**', (route) =>
+      route.request().method() === 'GET' ? route.continue() : route.abort(),
+    );
+    await page.getByRole('row', { name: 'a.txt' }).click();
+    await page.keyboard.press('Delete');
+    await page.getByText('The connection failed. Look whether you have a network, and try again.').waitFor();
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows', () => {
+  test('finds no dialog of another screen', async () => {
+    const { projectId } = await openProject('Left by Back');
+    const { projectId: other } = await openProject('Opened after it');
+    const page = await tested.openAsOwner('/projects');
+    await page.getByRole('link', { name: 'Left by Back' }).click();
+    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('dialog').waitFor();
+    await page.goBack();
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    await page.getByRole('link', { name: 'Opened after it' }).click();
+    await page.waitForURL(new RegExp(other));
+    await page.getByText('Drop files or folders here').waitFor();
+    // Whatever was about to be shown has been by the time that another has opened and closed.
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.getByRole('dialog').count()).toBe(0);
+    expect(page.url()).not.toContain(projectId);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is not asked for another key when one has been created from the palette', async () => {
+    const { projectId } = await openProject('One key');
+    const page = await openFiles(projectId);
+    await page.getByText('Drop files or folders here').waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox', { name: /Search files/ }).fill('Create API key');
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Website');
+    await page.keyboard.press('Enter');
+    const close = page.getByRole('dialog').getByRole('button', { name: /^Close/ });
+    await close.click();
+    await close.click();
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    // Another would have taken its place by the time that the page answers.
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('sees a file by the name that it was given meanwhile', async () => {
+    const { projectId, cadiz } = await openProject('Renamed');
+    await cadiz.upload(toFile('old.txt'));
+    const page = await openFiles(projectId);
+    const title = page.locator('.view > header bdi');
+    await page.getByRole('link', { name: 'old.txt' }).click();
+    await expect.poll(() => title.innerText()).toBe('old.txt');
+    await page.keyboard.press('Escape');
+    await title.waitFor({ state: 'detached' });
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('new.txt');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'new.txt' }).click();
+    await title.waitFor();
+    expect(await title.innerText()).toBe('new.txt');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('sees in one window what was done in the other', async () => {
+    const { projectId, cadiz } = await openProject('In two windows');
+    await cadiz.upload(toFile('a.txt'));
+    const page = await openFiles(projectId);
+    const other = await tested.openAsOwner(`/projects/${projectId}/trash`);
+    await other.getByText('The trash is empty').waitFor();
+    await page.getByRole('row', { name: 'a.txt' }).click();
+    await page.keyboard.press('Delete');
+    await other.getByRole('button', { name: 'Restore' }).waitFor({ timeout: 60_000 });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+    await other.context().close();
+  });
+
+  test('is offered nothing any more that was refused for another role', async () => {
+    const { projectId, cadiz } = await openProject('Of another role');
+    await cadiz.upload(toFile('a.txt'));
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    const upload = page.getByRole('button', { name: 'Upload' });
+    await upload.waitFor();
+    const members = `/api/projects/${projectId}/members`;
+    const { members: all } = await tested.ask<{ members: { userId: string; role: string }[] }>('GET', members);
+    const editor = all.find(({ role }) => role === 'editor');
+    await tested.ask('PATCH', `${members}/${editor?.userId}`, { role: 'viewer' });
+    await page.getByRole('row', { name: 'a.txt' }).click();
+    await page.keyboard.press('Delete');
+    await page.getByText('The role viewer does not allow this').waitFor();
+    await upload.waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keeps what is typed while somebody else changes the settings', async () => {
+    const { projectId } = await openProject('Changed by two');
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`);
+    const name = page.getByLabel('Name', { exact: true });
+    const quota = page.getByLabel('All files together', { exact: true });
+    await name.fill('Typed here');
+    await tested.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 5e9, name: 'Typed elsewhere' });
+    // It reads again what is old when somebody comes back to the window.
+    const comeBack = () => page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    await expect.poll(() => comeBack().then(() => quota.inputValue()), { timeout: 60_000 }).toBe('5');
+    expect(await name.inputValue()).toBe('Typed here');
+    await page.getByText('Name: Typed here', { exact: true }).waitFor();
+    await page.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('Settings saved.').waitFor();
+    const project = await tested.ask('GET', `/api/projects/${projectId}`);
+    expect(project).toMatchObject({ name: 'Typed here', quotaBytes: 5e9 });
+    await page.getByText('Not saved').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
