@@ -13,6 +13,8 @@ export type Subscriber = (events: readonly EventRow[]) => void;
 export interface Feed {
   /** Something may have been committed: number it soon. Transactions do this by themselves. */
   wake(): void;
+  /** Resolves once everything that was committed before is numbered, or could not be. */
+  catchUp(): Promise<void>;
   /**
    * Hears of everything that is numbered from now on. Resolves once that is certain, so that whoever then reads what is
    * there already misses nothing; it may get events that it has read.
@@ -97,6 +99,7 @@ export function createFeed(db: FeedDatabase, log: Logger, times: FeedTimes = usu
 
   return {
     wake: () => numbering.wake(),
+    catchUp: () => numbering.runNow(),
     async subscribe(projectId, subscriber) {
       const ofProject = subscribers.get(projectId) ?? new Set();
       subscribers.set(projectId, ofProject.add(subscriber));
@@ -151,6 +154,8 @@ function spread(rows: readonly EventRow[], subscribers: ReadonlyMap<string, Read
 interface Coalesced {
   /** Runs the work soon: once, however often it is asked for meanwhile, and once more if it is running already. */
   wake(): void;
+  /** Runs the work at once, after what is running already, and resolves once it has run. Those who wait share a run. */
+  runNow(): Promise<void>;
   /** Resolves when nothing is running any more. */
   close(): Promise<void>;
 }
@@ -163,10 +168,12 @@ function createCoalesced(gap: number, work: () => Promise<void>): Coalesced {
   let began = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
   let isAsked = false;
   let isClosed = false;
 
-  function run(): void {
+  function run(): Promise<void> {
+    clearTimeout(timer);
     timer = undefined;
     isAsked = false;
     began = performance.now();
@@ -174,14 +181,26 @@ function createCoalesced(gap: number, work: () => Promise<void>): Coalesced {
       running = undefined;
       if (isAsked) wake();
     });
+    return running;
   }
   function wake(): void {
     if (isClosed || timer) return;
     if (running) isAsked = true;
     else timer = setTimeout(run, Math.max(0, began + gap - performance.now()));
   }
+  async function runAfter(before: Promise<void>): Promise<void> {
+    await before;
+    next = undefined;
+    if (!isClosed) await (running ?? run());
+  }
   return {
     wake,
+    runNow() {
+      if (isClosed) return Promise.resolve();
+      if (!running) return run();
+      next ??= runAfter(running);
+      return next;
+    },
     async close() {
       isClosed = true;
       clearTimeout(timer);

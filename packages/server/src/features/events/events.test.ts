@@ -285,6 +285,24 @@ describe('reading', () => {
     expect((await read('&after=latest')).body).toEqual({ events: [], cursor });
   });
 
+  test('a change that was answered is in the next page, and before `latest`, however seldom events are numbered', async () => {
+    const rarely = await startTestService();
+    try {
+      const owner = await rarely.signUp('Owner');
+      const id = await rarely.createProject(owner);
+      const folders = ['a', 'b', 'c'].map((name) => ({ projectId: id, name, parentId: null }));
+      const page = async (after: string) =>
+        (await rarely.call('GET', `/api/storage/events?projectId=${id}&after=${after}`, { as: owner })).body as Body;
+      await rarely.call('POST', '/api/storage/folders', { as: owner, body: folders[0] });
+      const { cursor } = await page('latest');
+      for (const body of folders.slice(1)) await rarely.call('POST', '/api/storage/folders', { as: owner, body });
+      const pages = await Promise.all([page(cursor), page(cursor), page(cursor)]);
+      for (const { events } of pages) expect(events.map(({ data }: Body) => data.name)).toEqual(['b', 'c']);
+    } finally {
+      await rarely.close();
+    }
+  });
+
   test('only of some types', async () => {
     await createFolder('a');
     await record();

@@ -19,7 +19,7 @@ export interface OpenFeed {
   isStillOpen(): Promise<boolean>;
 }
 
-type FeedDeps = Pick<Deps, 'db' | 'access' | 'now'>;
+type FeedDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
 type Query = Pick<Input<'readEvents'>, 'projectId' | 'after' | 'types'>;
 
 /**
@@ -35,6 +35,8 @@ export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Pr
     throw new Problem('scope_missing', 'A key tied to a folder cannot read the events of the whole project.');
   }
   let types = await toSeen(deps, caller, query);
+  // Whoever has just changed something finds it in the answer, and `latest` comes after it.
+  await deps.feed.catchUp();
   return {
     projectId,
     userId: userOf(caller),
