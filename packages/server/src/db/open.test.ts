@@ -303,6 +303,19 @@ describe('openDatabase', () => {
     await db.close();
   });
 
+  it('can be closed while it waits for its connection to look whether a checkpoint is due', {
+    timeout: 30_000,
+  }, async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const db = await openEmptyDatabase('embedded');
+    const only = await db.pool.connect();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(db.pool.waitingCount).toBe(1);
+    only.release(true);
+    await db.close();
+  });
+
   it('can be closed twice', async () => {
     const db = await openEmptyDatabase('embedded');
     await Promise.all([db.close(), db.close()]);

@@ -128,7 +128,12 @@ async function openOnDisk({ dataDir, listings }: EmbeddedSettings): Promise<Data
     copyTo: (folder) => embedded.copyTo(folder),
     // Nothing can be cancelled here, so every statement of a listing has to be short.
     listing: createListingLane(pool, { limits: listings, isOnlySession: true }),
-    close: () => endCheckpoints().then(embedded.close),
+    async close() {
+      // First: a pool that is ended never answers those who wait for its connection.
+      await endCheckpoints();
+      await pool.end();
+      await embedded.close();
+    },
     notify: async () => undefined,
     listen: (channel, listener) => notifications.listen(pool, channel, listener),
   });
@@ -227,6 +232,7 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
       copyTo: undefined,
       listing,
       async close() {
+        await pool.end();
         await listing.close();
         link.close();
       },
@@ -317,7 +323,7 @@ async function wrap(
       return traced;
     },
     close() {
-      closed ??= pool.end().then(close);
+      closed ??= close();
       return closed;
     },
   };
