@@ -173,6 +173,61 @@ describe('import supabase', () => {
     }
   });
 
+  test('takes what a project can keep, and nothing that is not whole', async () => {
+    const hello = Buffer.from('hello world');
+    const multipart = { size: hello.length, mimetype: 'text/plain', eTag: '"0123-2"' };
+    const files: Record<string, { listed?: object | null; own?: object; sent?: Buffer }> = {
+      'a facts.txt': { own: { ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, index])) } },
+      'b long facts.txt': { own: { long: 'x'.repeat(5000), nul: '\0', kept: true } },
+      'c type.txt': { listed: { ...multipart, mimetype: 'image' } },
+      'd sizeless.txt': { listed: null },
+      'e less.txt': { sent: hello.subarray(0, 5) },
+      'f more.txt': { sent: Buffer.concat([hello, hello]) },
+    };
+    let reads = 0;
+    const odd = await serve(async (request, response) => {
+      const [, how, name = ''] = /\/object\/(\w+)\/odd(?:\/(.*))?$/.exec(decodeURIComponent(request.url ?? '')) ?? [];
+      if (how === 'info') return sendJson(response, { metadata: files[name]?.own });
+      if (how === 'list') {
+        const { offset } = JSON.parse(await text(request));
+        const entries = Object.entries(files).map(([name, { listed = multipart }]) => ({
+          name,
+          id: name,
+          updated_at: at,
+          metadata: listed,
+        }));
+        return sendJson(response, entries.slice(offset));
+      }
+      reads++;
+      // Without a length, as of an answer that is made while it is sent.
+      response.writeHead(200, { etag: '"0123-2"' }).end(files[name]?.sent ?? hello);
+    });
+    try {
+      const own = { ...env, SUPABASE_URL: `http://127.0.0.1:${odd.port}` };
+      const { code, stdout } = await place.cadiz(['import', 'supabase://odd', '--to', 'odd', '--json'], { env: own });
+      expect([code, JSON.parse(stdout).failed]).toEqual([
+        5,
+        [
+          { path: 'odd/d sizeless.txt', error: 'Supabase does not say how large it is.' },
+          { path: 'e less.txt', error: '5 bytes have come instead of 11.', code: 'file_unreadable' },
+          { path: 'f more.txt', error: 'more bytes have come instead of 11.', code: 'file_unreadable' },
+        ],
+      ]);
+      expect(reads).toBe(5);
+      const kept = await client().files.page({ folder: 'odd', sort: 'name' });
+      expect(kept.files.map(({ mimeType, fileSize }) => [mimeType, fileSize])).toEqual([
+        ['text/plain', 11],
+        ['text/plain', 11],
+        ['application/octet-stream', 11],
+      ]);
+      const [many, long] = kept.files.map(({ metadata }) => metadata);
+      expect([Object.keys(many ?? {}).length, many]).toEqual([32, expect.objectContaining({ mtime: at, k0: 0 })]);
+      expect(long).toEqual({ mtime: at, kept: true });
+    } finally {
+      await odd.close();
+    }
+  });
+
   test('takes the key from standard input, and tells what is missing or refused', async () => {
     const { SUPABASE_URL = '' } = env;
     const piped = await place.spawn(['import', 'supabase://avatars/2027', '--dry-run'], {

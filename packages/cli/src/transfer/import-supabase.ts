@@ -75,7 +75,8 @@ async function readFolder(api: Api, origin: Origin, bucket: string, folder: stri
     for (const entry of page) {
       if (entry.id !== null && entry.name === placeholder) continue;
       const path = joinPath(to, entry.name);
-      const why = whyImpossible(entry.name);
+      const why =
+        whyImpossible(entry.name) ?? (isSizeless(entry) ? 'Supabase does not say how large it is.' : undefined);
       const key = folder ? `${folder}/${entry.name}` : entry.name;
       if (why) origin.leftOut.push({ path: `${bucket}/${key}`, why, isFailure: true });
       else if (entry.id !== null) origin.items.push(toItem(api, bucket, key, entry, path));
@@ -89,6 +90,9 @@ async function readFolder(api: Api, origin: Origin, bucket: string, folder: stri
     offset += page.length;
   }
 }
+
+/** A file whose upload has not ended, for example. To take it for an empty one would lose it. */
+const isSizeless = ({ id, metadata }: Listed): boolean => id !== null && typeof metadata?.size !== 'number';
 
 function toItem(
   api: Api,
