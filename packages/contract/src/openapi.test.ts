@@ -103,3 +103,58 @@ test('the bodies of all requests and answers are named types, but the document i
     });
   expect(unnamed).toEqual(['openapi']);
 });
+
+describe('for programs that are generated from it', () => {
+  const { schemas } = document.components as { schemas: Record<string, object> };
+
+  /** Every value of a key beneath a part of the document, with where it stands. */
+  function* findAll(part: unknown, wanted: string, place = ''): Generator<[place: string, value: unknown]> {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [key, inner] of Object.entries(part)) {
+      if (key === wanted) yield [place, inner];
+      yield* findAll(inner, wanted, `${place}/${key}`);
+    }
+  }
+
+  test('answers may have fields that later versions add, but those of a fixed shape', () => {
+    const closed = Object.entries(schemas).filter(([, schema]) =>
+      [...findAll(schema, 'additionalProperties')].some(([, value]) => value === false),
+    );
+    expect(closed.map(([name]) => name)).toEqual(['DownloadUrl', 'ImageOptions', 'PresetOptions', 'PresignResponse']);
+  });
+
+  test('patterns are regular expressions of ECMA-262, and escape no slash', () => {
+    const patterns = [...findAll(document, 'pattern')].map(([, pattern]) => String(pattern));
+    expect(patterns.length).toBeGreaterThan(100);
+    for (const pattern of patterns) expect(new RegExp(pattern, 'u').source.length).toBeGreaterThan(0);
+    expect(patterns.filter((pattern) => /(?<!\\)(?:\\\\)*\\\//.test(pattern))).toEqual([]);
+  });
+
+  test('no parameter of a URL is said to be null, and numbers have their limits', () => {
+    const parameters = entries.flatMap(([id, route]) =>
+      (operationOf(route)?.parameters ?? []).map((parameter) => ({ id, ...parameter }) as Record<string, unknown>),
+    );
+    expect(parameters.filter(({ description }) => /\bnull\b/.test(String(description)))).toEqual([]);
+    const numbers = parameters
+      .map(({ schema }) => schema as Record<string, unknown>)
+      .filter(({ type }) => ['number', 'integer'].includes(String(type)));
+    expect(numbers.length).toBeGreaterThan(10);
+    expect(numbers.filter(({ minimum, maximum }) => minimum === undefined || maximum === undefined)).toEqual([]);
+  });
+
+  test.each([
+    ['EventPage', 'events', 'oldest first'],
+    ['AuditPage', 'events', 'newest first'],
+    ['TotpRequest', 'code', 'six digits'],
+    ['BackupCodeRequest', 'code', 'backup codes'],
+    ['Health', 'status', 'worst dependency'],
+    ['Problem', 'cursor', 'oldest cursor'],
+    ['Problem', 'path', 'files.3.fileName'],
+    ['Ticket', 'revokedAt', 'When it was revoked'],
+    ['Upload', 'fileId', 'until there is one'],
+    ['DownloadUrls', 'fileId', 'The file.'],
+  ])('%s.%s is described as what it is there', (name, field, words) => {
+    const found = [...fieldsIn(schemas[name], '')].find(([place]) => place.endsWith(`.${field}`));
+    expect(found?.[1].description).toContain(words);
+  });
+});
