@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { createClient } from '@cadiz/client';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkplace, type Workplace } from './cli.ts';
@@ -225,6 +226,27 @@ describe('import supabase', () => {
       expect(long).toEqual({ mtime: at, kept: true });
     } finally {
       await odd.close();
+    }
+  });
+
+  test('takes no compressed copy, and takes a weak ETag for what it is', async () => {
+    const bytes = Buffer.from('a longer text');
+    objects.set('compressed/x.txt', { bytes, type: 'text/plain' });
+    // As a proxy in front of the service does that compresses text for whoever accepts it.
+    const proxy = await serve(async (request, response) => {
+      if (request.url?.includes('/list/'))
+        return sendJson(response, list('compressed', JSON.parse(await text(request))));
+      if (request.url?.includes('/info/')) return sendJson(response, {});
+      const headers = { etag: `W/"${md5(bytes)}"` };
+      if (request.headers['accept-encoding'] === 'identity') return sendBytes(request, response, bytes, headers);
+      sendBytes(request, response, gzipSync(bytes), { ...headers, 'content-encoding': 'gzip' });
+    });
+    try {
+      const own = { ...env, SUPABASE_URL: `http://127.0.0.1:${proxy.port}` };
+      await place.ok(['import', 'supabase://compressed', '--to', 'compressed'], { env: own });
+      expect((await place.ok(['cat', 'compressed/x.txt'])).stdout).toBe('a longer text');
+    } finally {
+      await proxy.close();
     }
   });
 

@@ -102,7 +102,7 @@ function toItem(
   path: string,
 ): Item {
   const at = uriEncodePath(`/${bucket}/${key}`);
-  const etag = metadata?.eTag?.replaceAll('"', '') ?? '';
+  const etag = toEtag(metadata?.eTag);
   const changed = Date.parse(updated_at ?? created_at ?? '');
   const size = metadata?.size ?? 0;
   return toForeignItem({
@@ -117,9 +117,10 @@ function toItem(
     async *read(start, end) {
       if (start === end) return;
       const isWhole = start === 0 && end === size;
-      const headers: Record<string, string> = isWhole ? {} : { range: `bytes=${start}-${end - 1}` };
+      // A proxy that compresses text on the way makes the ETag a weak one (RFC 9110, section 8.8.1).
+      const headers = { 'accept-encoding': 'identity', ...(!isWhole && { range: `bytes=${start}-${end - 1}` }) };
       const answer = await api.ask(`/object/authenticated${at}`, { headers });
-      const isOther = etag !== '' && answer.headers.get('etag')?.replaceAll('"', '') !== etag;
+      const isOther = etag !== '' && toEtag(answer.headers.get('etag')) !== etag;
       if (isOther) throw new Failure(exitCodes.failed, `${path} has changed since it was listed.`);
       if (!isWhole && answer.status !== 206)
         throw new Failure(exitCodes.failed, `${path}: the store does not serve a part of it.`);
@@ -127,6 +128,8 @@ function toItem(
     },
   });
 }
+
+const toEtag = (header: string | null | undefined): string => (header ?? '').replace(/^W\//, '').replaceAll('"', '');
 
 async function toFailure(answer: Response | string, path: string): Promise<Failure> {
   if (typeof answer === 'string') return new Failure(exitCodes.failed, `Supabase cannot be reached: ${answer}`);
