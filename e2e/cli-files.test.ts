@@ -86,6 +86,11 @@ describe('changing', () => {
     expect(await listed('new')).toEqual(['deep/', 'other/', 'third/']);
     expect((await place.cadiz(['mkdir', 'new/third'])).code).toBe(1);
     expect((await place.cadiz(['mkdir', 'read me.txt'])).code).toBe(1);
+    for (const [name, why] of [
+      ['x'.repeat(256), 'name must be at most 255 bytes'],
+      ['a\tb', 'name must not contain control characters'],
+    ] as const)
+      expect((await place.cadiz(['mkdir', name])).stderr).toContain(`Error: ${why}`);
   });
 
   test('mv moves into folders, renames, and takes no name that is taken', async () => {

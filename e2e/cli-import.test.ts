@@ -69,6 +69,8 @@ describe('export and import', () => {
     expect(files).toEqual([
       expect.objectContaining({ mimeType: 'image/x-own', metadata: facts.metadata, sha256State: 'verified' }),
     ]);
+    const manifest = await readFile(join(folder, 'manifest.jsonl'), 'utf8');
+    await writeFile(join(folder, 'manifest.jsonl'), `\ufeff${manifest.replaceAll('\n', '\r\n')}\r\n`);
     expect(await place.json<Report>(['import', join(folder, 'manifest.jsonl'), '--to', 'to'])).toMatchObject({
       done: [],
       unchanged: 3,

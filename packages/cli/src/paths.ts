@@ -109,6 +109,7 @@ export async function findIn(
 ): Promise<{ files: ListedFile[]; folder: ListedFolder | undefined }> {
   const files: ListedFile[] = [];
   let folder: ListedFolder | undefined;
+  if (!canBeName(name)) return { files, folder };
   let cursor: string | null = null;
   do {
     const page = await client.files.page({ folder: folderId, search: name, cursor, sort: 'createdAt', order: 'desc' });
@@ -118,6 +119,9 @@ export async function findIn(
   } while (cursor);
   return { files, folder };
 }
+
+/** Whether anything in a project can have this name (docs/api.md): searching for another is refused. */
+const canBeName = (name: string): boolean => Buffer.byteLength(name) <= 255 && !/\p{Cc}/u.test(name);
 
 async function findById(client: Client, id: string): Promise<Found> {
   const file = await orUndefined(client.files.get(id), 'file_not_found');
