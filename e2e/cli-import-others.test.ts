@@ -286,7 +286,7 @@ describe('import uploadthing', () => {
   });
   const files = [
     listed('k1', 'photo.jpg', { customId: 'photo-1' }),
-    listed('k2', 'photo.jpg'),
+    listed('k2', 'photo.jpg', { customId: 'x'.repeat(256) }),
     listed('secret', 'private.txt'),
     listed('k4', 'half.bin', { status: 'Uploading' }),
     ...Array.from({ length: 4 }, (_, index) => listed(`many${index}`, `many ${index}.txt`)),

@@ -385,7 +385,7 @@ export const commands = {
       `From S3, prefixes become folders, and objects keep their media type, their metadata and, as \`mtime\`, the time of their last change. They come as they are stored, those with a Content-Encoding compressed. They are compared by size and, where the ETag is one, by MD5. ${ofS3}`,
       'From Supabase Storage, `supabase` takes all buckets, which become folders. Files keep their media type, their metadata and the time of their last change. SUPABASE_URL is the address of the project, and SUPABASE_SERVICE_ROLE_KEY its secret key, which is asked for or read from standard input if it is not set.',
       'From UploadThing, all files of the app come into one folder, since it has no others, with their customId as externalId and their key as `uploadthing-key` in the metadata. UPLOADTHING_TOKEN is the token of the app, which is asked for or read from standard input if it is not set.',
-      'What a project cannot keep of them is left out: metadata that is nested or beyond 32 keys or 4 KiB, and media types that are none, for which application/octet-stream stands.',
+      'What a project cannot keep of them is left out: metadata that is nested or beyond 32 keys or 4 KiB, a customId of more than 255 bytes, and media types that are none, for which application/octet-stream stands.',
     ],
     examples: [
       ['cadiz import backup --to cadiz:/restored', 'what cadiz export has written'],

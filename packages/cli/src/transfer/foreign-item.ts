@@ -26,9 +26,8 @@ export interface Foreign {
 }
 
 export interface ForeignFacts {
-  /** Of any form, as for the metadata. */
+  /** Like the others, of any form: what a project cannot keep is left out. */
   type: string;
-  /** Of any kind; what a project cannot keep is left out. */
   metadata: Readonly<Record<string, unknown>>;
   externalId?: string | null;
   /** Whether the MD5 turns out to be none. */
@@ -59,8 +58,9 @@ export function toForeignItem(foreign: Foreign): Item {
     ...(sha256 && { sha256 }),
     ...(fact && { fact }),
     async open() {
-      const { type: given, metadata, externalId, hasOtherMd5 } = await foreign.look();
-      const type = mimeType.safeParse(given).data ?? '';
+      const { metadata, hasOtherMd5, ...given } = await foreign.look();
+      const type = mimeType.safeParse(given.type).data ?? '';
+      const externalId = externalIdForm.safeParse(given.externalId).data;
       if (hasOtherMd5) md5 = undefined;
       // Parts are read in any order, so their SHA-256 is compared before that.
       if (sha256 !== undefined && size >= inPartsFrom) await drain(verified());
@@ -102,7 +102,7 @@ async function drain(bytes: AsyncIterator<unknown>): Promise<void> {
   while (!(await bytes.next()).done);
 }
 
-const { mimeType, metadata: metadataForm } = RecordRequest.shape;
+const { mimeType, metadata: metadataForm, externalId: externalIdForm } = RecordRequest.shape;
 
 /** @param known what must be in it. @returns that, and what else a project can keep (docs/api.md) */
 function toMetadata(own: Readonly<Record<string, unknown>>, known: Metadata): Metadata {
