@@ -64,6 +64,8 @@ const options = {
     // The range of safe integers: true of every integer, and noise in a document.
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    // What is null if it is left out says so in words; Kubb takes this default for an object.
+    if (jsonSchema.default === null) delete jsonSchema.default;
     // Later versions add fields to answers (docs/upgrading.md). Only a strict object has a `catchall`: it refuses others.
     const { def } = zodSchema._zod;
     if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties;

@@ -130,6 +130,12 @@ describe('for programs that are generated from it', () => {
     expect(patterns.filter((pattern) => /(?<!\\)(?:\\\\)*\\\//.test(pattern))).toEqual([]);
   });
 
+  test('no default is null, which Kubb takes for an object', () => {
+    const defaults = [...findAll(schemas, 'default')];
+    expect(defaults.length).toBeGreaterThan(10);
+    expect(defaults.filter(([, value]) => value === null)).toEqual([]);
+  });
+
   test('no parameter of a URL is said to be null, and numbers have their limits', () => {
     const parameters = entries.flatMap(([id, route]) =>
       (operationOf(route)?.parameters ?? []).map((parameter) => ({ id, ...parameter }) as Record<string, unknown>),
