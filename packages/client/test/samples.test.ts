@@ -25,6 +25,7 @@ const surroundings = `
   declare const file: import('@cadiz/client').File & Blob;
   declare const files: FileList;
   declare const input: HTMLInputElement;
+  declare const image: HTMLImageElement;
   declare const request: Request;
   declare let lastSeq: number;
   interface Project { id: string; name: string }
