@@ -55,6 +55,15 @@ describe('the OpenAPI document', () => {
     expect(operationOf(route)?.security).toEqual(wanted[route.access]);
   });
 
+  test.each([
+    ['http://localhost:4000', 'cadiz.session_token'],
+    ['https://cadiz.example.com', '__Host-cadiz.session_token'],
+  ])('of %s names the cookie that the service accepts', (server, name) => {
+    expect(toOpenApiDocument(server, '1.2.3')).toMatchObject({
+      components: { securitySchemes: { session: { in: 'cookie', name } } },
+    });
+  });
+
   test('has no route that the contract has not', () => {
     expect(Object.values(paths).flatMap((operations) => Object.keys(operations))).toHaveLength(entries.length);
   });
