@@ -70,6 +70,13 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the error catalogue', () => {
+  test('body_too_large names the requests that may be larger, but that of the object store', () => {
+    const larger = entries.filter(([id, { maxBodyBytes }]) => maxBodyBytes !== undefined && id !== 'storeEvents');
+    const words = larger.map(([, { path }]) => path.replace(/^.*\/(\w+\/batch|folders\/\w+|complete)$/, '$1'));
+    expect(words.sort()).toEqual(['complete', 'folders/ensure', 'presign/batch', 'record/batch']);
+    for (const word of words) expect(errorCatalogue.body_too_large.happened).toContain(word.replace(/e$/, ''));
+  });
+
   /** Answered for requests that are no route's. */
   const ofNoRoute: ErrorCode[] = ['method_not_allowed', 'malformed_request', 'request_timeout', 'headers_too_large'];
 
