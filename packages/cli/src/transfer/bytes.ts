@@ -67,6 +67,7 @@ async function open(sign: () => Promise<string>, start: number, signal: AbortSig
     const headers: Record<string, string> = start > 0 ? { range: `bytes=${start}-` } : {};
     const answer = await getStored(await sign(), headers, signal).catch((error: Error) => toReason(error));
     if (typeof answer !== 'string' && answer.ok && (start === 0 || answer.status === 206)) return answer;
+    if (typeof answer !== 'string') await answer.body?.cancel();
     const why = typeof answer === 'string' ? answer : `it answered ${answer.status}`;
     const mayPass =
       typeof answer === 'string' || passing.includes(answer.status) || (answer.status === 403 && attempt === 1);
