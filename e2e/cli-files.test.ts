@@ -86,6 +86,11 @@ describe('changing', () => {
     expect(await listed('new')).toEqual(['deep/', 'other/', 'third/']);
     expect((await place.cadiz(['mkdir', 'new/third'])).code).toBe(1);
     expect((await place.cadiz(['mkdir', 'read me.txt'])).code).toBe(1);
+    for (const [name, why] of [
+      ['x'.repeat(256), 'name must be at most 255 bytes'],
+      ['a\tb', 'name must not contain control characters'],
+    ] as const)
+      expect((await place.cadiz(['mkdir', name])).stderr).toContain(`Error: ${why}`);
   });
 
   test('mv moves into folders, renames, and takes no name that is taken', async () => {
@@ -125,6 +130,28 @@ describe('changing', () => {
     expect(await listed('two/to')).toEqual([]);
     await place.ok(['mv', 'two/a/same', 'two/a/same', 'two/to']);
     expect(await listed('two/to')).toEqual(['same']);
+  });
+
+  test('a file or folder that is named by its id is where it is, whatever leads there', async () => {
+    for (const folder of ['ids', 'ids/outer/inner', 'inner'])
+      await client().upload(folder, { name: 'same.txt', folder });
+    await client().upload('x', { name: 'free.txt', folder: 'inner' });
+    await client().upload('x', { name: 'free.txt', folder: 'ids' });
+    const { id } = await client().folders.getByPath('ids/outer/inner');
+    const refused = await place.cadiz(['mv', 'ids/same.txt', `cadiz:id:${id}`]);
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('cadiz:/ids/outer/inner/same.txt exists already'),
+    ]);
+    const moved = await place.ok(['mv', 'ids/free.txt', `cadiz:id:${id}`]);
+    expect(moved.stderr).toBe('Moved 1 item to cadiz:/ids/outer/inner.\n');
+    expect(await listed('ids/outer/inner')).toEqual(['free.txt', 'same.txt']);
+    const { files } = await place.json<{ files: { id: string }[] }>(['ls', `cadiz:id:${id}`]);
+    const { urls } = await place.json<{ urls: { path: string }[] }>(['url', `cadiz:id:${files[0]?.id}`]);
+    expect(urls.map(({ path }) => path)).toEqual(['cadiz:/ids/outer/inner/free.txt']);
+    expect((await place.ok(['tree', `cadiz:id:${id}`])).stdout).toMatch(/^cadiz:\/ids\/outer\/inner\n/);
+    const deleted = await place.json<{ files: number; folders: number }>(['rm', '-ry', 'ids/outer', `cadiz:id:${id}`]);
+    expect(deleted).toMatchObject({ files: 2, folders: 2 });
   });
 
   test('rm shows what it would delete, asks, and the trash gives it back', async () => {

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import http, { type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { gzipSync } from 'node:zlib';
 import { createClient } from '@cadiz/client';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { startWorkplace, type Workplace } from './cli.ts';
@@ -173,6 +174,82 @@ describe('import supabase', () => {
     }
   });
 
+  test('takes what a project can keep, and nothing that is not whole', async () => {
+    const hello = Buffer.from('hello world');
+    const multipart = { size: hello.length, mimetype: 'text/plain', eTag: '"0123-2"' };
+    const files: Record<string, { listed?: object | null; own?: object; sent?: Buffer }> = {
+      'a facts.txt': { own: { ...Object.fromEntries(Array.from({ length: 40 }, (_, index) => [`k${index}`, index])) } },
+      'b long facts.txt': { own: { long: 'x'.repeat(5000), nul: '\0', kept: true } },
+      'c type.txt': { listed: { ...multipart, mimetype: 'image' } },
+      'd sizeless.txt': { listed: null },
+      'e less.txt': { sent: hello.subarray(0, 5) },
+      'f more.txt': { sent: Buffer.concat([hello, hello]) },
+    };
+    let reads = 0;
+    const odd = await serve(async (request, response) => {
+      const [, how, name = ''] = /\/object\/(\w+)\/odd(?:\/(.*))?$/.exec(decodeURIComponent(request.url ?? '')) ?? [];
+      if (how === 'info') return sendJson(response, { metadata: files[name]?.own });
+      if (how === 'list') {
+        const { offset } = JSON.parse(await text(request));
+        const entries = Object.entries(files).map(([name, { listed = multipart }]) => ({
+          name,
+          id: name,
+          updated_at: at,
+          metadata: listed,
+        }));
+        return sendJson(response, entries.slice(offset));
+      }
+      reads++;
+      // Without a length, as of an answer that is made while it is sent.
+      response.writeHead(200, { etag: '"0123-2"' }).end(files[name]?.sent ?? hello);
+    });
+    try {
+      const own = { ...env, SUPABASE_URL: `http://127.0.0.1:${odd.port}` };
+      const { code, stdout } = await place.cadiz(['import', 'supabase://odd', '--to', 'odd', '--json'], { env: own });
+      expect([code, JSON.parse(stdout).failed]).toEqual([
+        5,
+        [
+          { path: 'odd/d sizeless.txt', error: 'Supabase does not say how large it is.' },
+          { path: 'e less.txt', error: '5 bytes have come instead of 11.', code: 'file_unreadable' },
+          { path: 'f more.txt', error: 'more bytes have come instead of 11.', code: 'file_unreadable' },
+        ],
+      ]);
+      expect(reads).toBe(5);
+      const kept = await client().files.page({ folder: 'odd', sort: 'name' });
+      expect(kept.files.map(({ mimeType, fileSize }) => [mimeType, fileSize])).toEqual([
+        ['text/plain', 11],
+        ['text/plain', 11],
+        ['application/octet-stream', 11],
+      ]);
+      const [many, long] = kept.files.map(({ metadata }) => metadata);
+      expect([Object.keys(many ?? {}).length, many]).toEqual([32, expect.objectContaining({ mtime: at, k0: 0 })]);
+      expect(long).toEqual({ mtime: at, kept: true });
+    } finally {
+      await odd.close();
+    }
+  });
+
+  test('takes no compressed copy, and takes a weak ETag for what it is', async () => {
+    const bytes = Buffer.from('a longer text');
+    objects.set('compressed/x.txt', { bytes, type: 'text/plain' });
+    // As a proxy in front of the service does that compresses text for whoever accepts it.
+    const proxy = await serve(async (request, response) => {
+      if (request.url?.includes('/list/'))
+        return sendJson(response, list('compressed', JSON.parse(await text(request))));
+      if (request.url?.includes('/info/')) return sendJson(response, {});
+      const headers = { etag: `W/"${md5(bytes)}"` };
+      if (request.headers['accept-encoding'] === 'identity') return sendBytes(request, response, bytes, headers);
+      sendBytes(request, response, gzipSync(bytes), { ...headers, 'content-encoding': 'gzip' });
+    });
+    try {
+      const own = { ...env, SUPABASE_URL: `http://127.0.0.1:${proxy.port}` };
+      await place.ok(['import', 'supabase://compressed', '--to', 'compressed'], { env: own });
+      expect((await place.ok(['cat', 'compressed/x.txt'])).stdout).toBe('a longer text');
+    } finally {
+      await proxy.close();
+    }
+  });
+
   test('takes the key from standard input, and tells what is missing or refused', async () => {
     const { SUPABASE_URL = '' } = env;
     const piped = await place.spawn(['import', 'supabase://avatars/2027', '--dry-run'], {
@@ -209,7 +286,7 @@ describe('import uploadthing', () => {
   });
   const files = [
     listed('k1', 'photo.jpg', { customId: 'photo-1' }),
-    listed('k2', 'photo.jpg'),
+    listed('k2', 'photo.jpg', { customId: 'x'.repeat(256) }),
     listed('secret', 'private.txt'),
     listed('k4', 'half.bin', { status: 'Uploading' }),
     ...Array.from({ length: 4 }, (_, index) => listed(`many${index}`, `many ${index}.txt`)),

@@ -3,6 +3,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
 import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import { createClient } from '@cadiz/client';
 import { verifyRequest } from '@cadiz/sigv4';
@@ -68,6 +69,8 @@ describe('export and import', () => {
     expect(files).toEqual([
       expect.objectContaining({ mimeType: 'image/x-own', metadata: facts.metadata, sha256State: 'verified' }),
     ]);
+    const manifest = await readFile(join(folder, 'manifest.jsonl'), 'utf8');
+    await writeFile(join(folder, 'manifest.jsonl'), `\ufeff${manifest.replaceAll('\n', '\r\n')}\r\n`);
     expect(await place.json<Report>(['import', join(folder, 'manifest.jsonl'), '--to', 'to'])).toMatchObject({
       done: [],
       unchanged: 3,
@@ -148,6 +151,10 @@ describe('import from S3', () => {
     await put('photos//twice.txt', 'x');
     await put('photos/../up.txt', 'x');
     await put('other/x.txt', 'x');
+    await put('encoded/page.html', gzipSync('hello hello hello'), {
+      ContentEncoding: 'gzip',
+      ContentType: 'text/html',
+    });
     for (let index = 0; index < 12; index++) await put(`many/${index}.txt`, `${index}`);
     s3.destroy();
   });
@@ -170,6 +177,13 @@ describe('import from S3', () => {
     expect(Buffer.from(stored).equals(big)).toBe(true);
     const again = await place.cadiz(['import', 's3://media/photos/', '--to', 'cadiz:/s3', '--json'], { env });
     expect(JSON.parse(again.stdout)).toMatchObject({ done: [], unchanged: 2 });
+  });
+
+  test('an object with a Content-Encoding comes as it is stored', async () => {
+    await place.ok(['import', 's3://media/encoded/', '--to', 'encoded'], { env });
+    const [page] = (await client().files.page({ folder: 'encoded' })).files;
+    const stored = await (await client().files.download(page?.id ?? '')).arrayBuffer();
+    expect([page?.mimeType, gunzipSync(stored).toString()]).toEqual(['text/html', 'hello hello hello']);
   });
 
   test('a prefix need not end with a slash, and names keep what follows the last one', async () => {

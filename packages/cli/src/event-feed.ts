@@ -80,11 +80,14 @@ async function readTypes(given: readonly string[]): Promise<EventType[] | undefi
 async function findStart(client: Client, { since, follow }: FeedOptions): Promise<string | undefined> {
   if (since === undefined) return follow ? String(await findEnd(client)) : undefined;
   if (/^\d{1,15}$/.test(since)) return since;
-  const time = /^\d+[smhdw]$/.test(since) ? Date.now() - 1000 * readDuration('since', since) : Date.parse(since);
+  const time = /^\d+[smhdw]$/.test(since) ? Date.now() - 1000 * readDuration('since', since) : readTime(since);
   if (Number.isNaN(time))
     throw usageFailure(`--since ${since} must be a number, a time such as 2027-01-31T12:00Z, or 15m, 2h or 7d.`);
   return findCursor(client, time);
 }
+
+/** `Date.parse` alone finds a time in almost any words with a number. */
+const readTime = (text: string): number => (/^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN);
 
 /** Which events came before a time, by halving what is kept: the feed is in the order of time. */
 async function findCursor(client: Client, time: number): Promise<string> {

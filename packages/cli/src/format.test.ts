@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readDuration, readSize, toDuration, toSize } from './format.ts';
+import { readDuration, readEnd, readSize, toDuration, toSize } from './format.ts';
 
 test.each([
   [0, '0 B'],
@@ -31,5 +31,10 @@ test('times and sizes are read with their units, and nothing else is', () => {
     1e6,
   ]);
   for (const text of ['', '0s', '1', '1y', '-1s', '1.5h']) expect(() => readDuration('x', text)).toThrow('--x');
-  for (const text of ['', '-1', '1 x', 'kB', '1kBB']) expect(() => readSize('x', text)).toThrow('--x');
+  for (const text of ['', '-1', '1 x', 'kB', '1kBB', '9999TB']) expect(() => readSize('x', text)).toThrow('--x');
+});
+
+test('an end in time is one that the service can keep', () => {
+  expect(Date.parse(readEnd('x', '2h')) - Date.now()).toBeGreaterThan(3_600_000);
+  for (const text of ['999999w', '999999999w']) expect(() => readEnd('x', text)).toThrow('--x');
 });

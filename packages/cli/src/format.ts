@@ -43,6 +43,13 @@ export function readDuration(option: string, text: string): number {
   throw usageFailure(`--${option} ${text} must be a time such as 90s, 15m, 1h, 7d or 2w.`);
 }
 
+/** When a time such as `30d` from now is over, in ISO 8601. @throws Failure */
+export function readEnd(option: string, text: string): string {
+  const end = new Date(Date.now() + readDuration(option, text) * 1000);
+  if (end.getTime() < Date.UTC(10_000, 0)) return end.toISOString();
+  throw usageFailure(`--${option} ${text} is too far ahead: it must end before the year 10000.`);
+}
+
 const bytesOf: Record<string, number> = {
   '': 1,
   k: 1e3,
@@ -59,7 +66,7 @@ const bytesOf: Record<string, number> = {
 export function readSize(option: string, text: string): number {
   const [, amount, unit = ''] = /^(\d+(?:\.\d+)?)\s*((?:[kmgt]i?)?)b?$/i.exec(text) ?? [];
   const bytes = Math.round(Number(amount) * (bytesOf[unit.toLowerCase()] ?? Number.NaN));
-  if (bytes >= 0) return bytes;
+  if (Number.isSafeInteger(bytes)) return bytes;
   throw usageFailure(`--${option} ${text} must be a size such as 500, 10MB or 2GiB.`);
 }
 

@@ -42,7 +42,7 @@ export interface FoundFolder {
   kind: 'folder';
   id: string | null;
   name: string;
-  /** The path that led to it; '' for the root. */
+  /** From the root on; '' for the root. */
   path: string;
 }
 
@@ -109,6 +109,7 @@ export async function findIn(
 ): Promise<{ files: ListedFile[]; folder: ListedFolder | undefined }> {
   const files: ListedFile[] = [];
   let folder: ListedFolder | undefined;
+  if (!canBeName(name)) return { files, folder };
   let cursor: string | null = null;
   do {
     const page = await client.files.page({ folder: folderId, search: name, cursor, sort: 'createdAt', order: 'desc' });
@@ -119,12 +120,22 @@ export async function findIn(
   return { files, folder };
 }
 
+/** Whether anything in a project can have this name (docs/api.md): searching for another is refused. */
+const canBeName = (name: string): boolean => Buffer.byteLength(name) <= 255 && !/\p{Cc}/u.test(name);
+
 async function findById(client: Client, id: string): Promise<Found> {
   const file = await orUndefined(client.files.get(id), 'file_not_found');
-  if (file) return toFound(file, file.fileName);
+  if (file) return toFound(file, joinPath(await findPathOf(client, file.folderId), file.fileName));
   const folder = await orUndefined(client.folders.get(id), 'folder_not_found');
   if (!folder) throw missing({ id });
-  return toFoundFolder(folder, folder.name);
+  return toFoundFolder(folder, await findPathOf(client, id));
+}
+
+/** The path of a folder, from the root that this client sees. */
+async function findPathOf(client: Client, id: string | null): Promise<string> {
+  if (id === null) return '';
+  const { breadcrumbs } = await client.files.page({ folder: id, limit: 1 });
+  return joinPath(...breadcrumbs.slice(1).map(({ name }) => name));
 }
 
 const toFound = (file: File, path: string): FoundFile => ({

@@ -298,7 +298,7 @@ export function createClient(options: UploaderOptions) {
        * keeps its structure.
        *
        * @example
-       * const queue = cadiz.uploads.create(input.files, { folder: 'holiday' });
+       * const queue = cadiz.uploads.create(input.files ?? [], { folder: 'holiday' });
        * queue.subscribe(() => show(queue.snapshot()));
        * await queue.done();
        */

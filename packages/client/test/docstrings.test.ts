@@ -66,6 +66,16 @@ test.each(Object.entries(exports))(
   },
 );
 
+test('docs/sdk.md names every method of a client', () => {
+  const page = readFileSync(fileURLToPath(new URL('../../../docs/sdk.md', import.meta.url)), 'utf8');
+  const isNamed = ({ name }: Documented) => {
+    const [group = '', method] = name.split('.');
+    const row = page.split('\n').find((line) => line.startsWith(`| \`${group}\` |`)) ?? '';
+    return method === undefined ? page.includes(`\`${group}\``) : row.includes(`\`${method}\``);
+  };
+  expect(methodsOfClient().filter((method) => !isNamed(method))).toEqual([]);
+});
+
 test('every method of a client is documented, with an example', () => {
   const found = methodsOfClient();
   expect(found.map(({ name }) => name)).toEqual(

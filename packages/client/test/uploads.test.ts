@@ -133,6 +133,36 @@ async function* writingTo(path: string, { size, read }: StreamChunk) {
   }
 }
 
+describe('where the web is imitated, as by jsdom', () => {
+  afterEach(() => vi.unstubAllGlobals());
+
+  test('a Blob without stream() is uploaded, whatever its size', async () => {
+    // What jsdom has of a File.
+    const toBlob = (bytes: Uint8Array<ArrayBuffer>): Uploadable => ({
+      name: 'x',
+      type: 'text/plain',
+      size: bytes.length,
+      slice: (start = 0, end = bytes.length) => {
+        const piece = bytes.slice(start, end);
+        return { size: piece.length, arrayBuffer: async () => piece.buffer };
+      },
+    });
+    const cadiz = stub.client({ retries: 0 });
+    for (const size of [1, 400_000])
+      expect(await cadiz.upload(toBlob(new Uint8Array(size)), { checksum: true })).toMatchObject({ id: 'file' });
+  });
+
+  test('files are uploaded without web streams', async () => {
+    vi.stubGlobal('ReadableStream', undefined);
+    const imitated: typeof fetch = (...request) => {
+      // That of Node needs it.
+      vi.unstubAllGlobals();
+      return stub.fetch(...request);
+    };
+    expect(await stub.client({ fetch: imitated }).upload(file())).toMatchObject({ id: 'file' });
+  });
+});
+
 describe('an upload that is aborted before it begins', () => {
   test('does not wait for a stream that never ends', async () => {
     let isCanceled = false;

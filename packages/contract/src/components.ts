@@ -60,10 +60,18 @@ for (const [name, schema] of modules.flatMap((module) => Object.entries(module))
 const options = {
   unrepresentable: 'any',
   uri: (id: string) => `#/components/schemas/${id}`,
-  override({ jsonSchema }: { jsonSchema: Json }) {
+  override({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodTypes; jsonSchema: Json }) {
     // The range of safe integers: true of every integer, and noise in a document.
     if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    // What is null if it is left out says so in words; Kubb takes this default for an object.
+    if (jsonSchema.default === null) delete jsonSchema.default;
+    // Later versions add fields to answers (docs/upgrading.md). Only a strict object has a `catchall`: it refuses others.
+    const { def } = zodSchema._zod;
+    if (def.type === 'object' && def.catchall === undefined) delete jsonSchema.additionalProperties;
+    // In a pattern, a slash needs no backslash, and some generators escape it once more.
+    if (typeof jsonSchema.pattern === 'string')
+      jsonSchema.pattern = jsonSchema.pattern.replaceAll(/\\(.)/g, (whole, escaped) => (escaped === '/' ? '/' : whole));
   },
 } as const;
 

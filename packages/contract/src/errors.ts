@@ -555,7 +555,7 @@ export const errorCatalogue = {
     status: 413,
     title: 'The request body is too large.',
     happened:
-      'The body of an API request can be at most 64 KiB (65,536 bytes), or 1 MiB when completing an upload in parts. The bytes of files are never sent to the API.',
+      'The body of an API request can be at most 64 KiB (65,536 bytes), or 1 MiB for batches (`presign/batch`, `record/batch`), `folders/ensure` and the completion of an upload in parts. The bytes of files are never sent to the API.',
     mend: 'Send the file to the URL that `POST /api/storage/presign` returns, and only its metadata to the API.',
   },
   file_too_large: {

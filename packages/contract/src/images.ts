@@ -55,25 +55,37 @@ const options = {
   dpr: pixelRatio.optional().meta({ description: words.dpr }),
 };
 
-/** A number in a query. */
-function inQuery(schema: z.ZodType<number, number>, error: string) {
+/** A number in a query. @param form what is said of it there */
+function inQuery(
+  schema: z.ZodType<number, number>,
+  error: string,
+  form: { type: 'integer' | 'number'; minimum: number; maximum: number },
+) {
   return z
     .string()
     .refine((text) => /^\d{1,4}(?:\.\d{1,2})?$/.test(text), { error })
-    .meta({ type: 'number' })
+    .meta(form)
     .transform(Number)
     .pipe(schema);
 }
 
 /** A side of a variant, in a query. */
-export const sideInQuery = inQuery(side, whole(maxImageSide).error);
+export const sideInQuery = inQuery(side, whole(maxImageSide).error, {
+  type: 'integer',
+  minimum: 1,
+  maximum: maxImageSide,
+});
 
 const optionsInQuery = {
   ...options,
   w: sideInQuery.optional().meta({ description: words.w }),
   h: sideInQuery.optional().meta({ description: words.h }),
-  q: inQuery(quality, whole(100).error).optional().meta({ description: words.q }),
-  dpr: inQuery(pixelRatio, ratioError.error).optional().meta({ description: words.dpr }),
+  q: inQuery(quality, whole(100).error, { type: 'integer', minimum: 1, maximum: 100 })
+    .optional()
+    .meta({ description: words.q }),
+  dpr: inQuery(pixelRatio, ratioError.error, { type: 'number', minimum: 1, maximum: 4 })
+    .optional()
+    .meta({ description: words.dpr }),
 };
 
 const preset = presetName.optional().meta({ description: 'A preset of the project, in place of all other options.' });

@@ -55,12 +55,28 @@ describe('the OpenAPI document', () => {
     expect(operationOf(route)?.security).toEqual(wanted[route.access]);
   });
 
+  test.each([
+    ['http://localhost:4000', 'cadiz.session_token'],
+    ['https://cadiz.example.com', '__Host-cadiz.session_token'],
+  ])('of %s names the cookie that the service accepts', (server, name) => {
+    expect(toOpenApiDocument(server, '1.2.3')).toMatchObject({
+      components: { securitySchemes: { session: { in: 'cookie', name } } },
+    });
+  });
+
   test('has no route that the contract has not', () => {
     expect(Object.values(paths).flatMap((operations) => Object.keys(operations))).toHaveLength(entries.length);
   });
 });
 
 describe('the error catalogue', () => {
+  test('body_too_large names the requests that may be larger, but that of the object store', () => {
+    const larger = entries.filter(([id, { maxBodyBytes }]) => maxBodyBytes !== undefined && id !== 'storeEvents');
+    const words = larger.map(([, { path }]) => path.replace(/^.*\/(\w+\/batch|folders\/\w+|complete)$/, '$1'));
+    expect(words.sort()).toEqual(['complete', 'folders/ensure', 'presign/batch', 'record/batch']);
+    for (const word of words) expect(errorCatalogue.body_too_large.happened).toContain(word.replace(/e$/, ''));
+  });
+
   /** Answered for requests that are no route's. */
   const ofNoRoute: ErrorCode[] = ['method_not_allowed', 'malformed_request', 'request_timeout', 'headers_too_large'];
 
@@ -102,4 +118,65 @@ test('the bodies of all requests and answers are named types, but the document i
       return schemas.some((schema) => schema && !('$ref' in schema)) ? [operationId] : [];
     });
   expect(unnamed).toEqual(['openapi']);
+});
+
+describe('for programs that are generated from it', () => {
+  const { schemas } = document.components as { schemas: Record<string, object> };
+
+  /** Every value of a key beneath a part of the document, with where it stands. */
+  function* findAll(part: unknown, wanted: string, place = ''): Generator<[place: string, value: unknown]> {
+    if (typeof part !== 'object' || part === null) return;
+    for (const [key, inner] of Object.entries(part)) {
+      if (key === wanted) yield [place, inner];
+      yield* findAll(inner, wanted, `${place}/${key}`);
+    }
+  }
+
+  test('answers may have fields that later versions add, but those of a fixed shape', () => {
+    const closed = Object.entries(schemas).filter(([, schema]) =>
+      [...findAll(schema, 'additionalProperties')].some(([, value]) => value === false),
+    );
+    expect(closed.map(([name]) => name)).toEqual(['DownloadUrl', 'ImageOptions', 'PresetOptions', 'PresignResponse']);
+  });
+
+  test('patterns are regular expressions of ECMA-262, and escape no slash', () => {
+    const patterns = [...findAll(document, 'pattern')].map(([, pattern]) => String(pattern));
+    expect(patterns.length).toBeGreaterThan(100);
+    for (const pattern of patterns) expect(new RegExp(pattern, 'u').source.length).toBeGreaterThan(0);
+    expect(patterns.filter((pattern) => /(?<!\\)(?:\\\\)*\\\//.test(pattern))).toEqual([]);
+  });
+
+  test('no default is null, which Kubb takes for an object', () => {
+    const defaults = [...findAll(schemas, 'default')];
+    expect(defaults.length).toBeGreaterThan(10);
+    expect(defaults.filter(([, value]) => value === null)).toEqual([]);
+  });
+
+  test('no parameter of a URL is said to be null, and numbers have their limits', () => {
+    const parameters = entries.flatMap(([id, route]) =>
+      (operationOf(route)?.parameters ?? []).map((parameter) => ({ id, ...parameter }) as Record<string, unknown>),
+    );
+    expect(parameters.filter(({ description }) => /\bnull\b/.test(String(description)))).toEqual([]);
+    const numbers = parameters
+      .map(({ schema }) => schema as Record<string, unknown>)
+      .filter(({ type }) => ['number', 'integer'].includes(String(type)));
+    expect(numbers.length).toBeGreaterThan(10);
+    expect(numbers.filter(({ minimum, maximum }) => minimum === undefined || maximum === undefined)).toEqual([]);
+  });
+
+  test.each([
+    ['EventPage', 'events', 'oldest first'],
+    ['AuditPage', 'events', 'newest first'],
+    ['TotpRequest', 'code', 'six digits'],
+    ['BackupCodeRequest', 'code', 'backup codes'],
+    ['Health', 'status', 'worst dependency'],
+    ['Problem', 'cursor', 'oldest cursor'],
+    ['Problem', 'path', 'files.3.fileName'],
+    ['Ticket', 'revokedAt', 'When it was revoked'],
+    ['Upload', 'fileId', 'until there is one'],
+    ['DownloadUrls', 'fileId', 'The file.'],
+  ])('%s.%s is described as what it is there', (name, field, words) => {
+    const found = [...fieldsIn(schemas[name], '')].find(([place]) => place.endsWith(`.${field}`));
+    expect(found?.[1].description).toContain(words);
+  });
 });

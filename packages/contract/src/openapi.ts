@@ -172,7 +172,12 @@ export function toOpenApiDocument(server: string, version: string): Json {
         apiKey: { type: 'http', scheme: 'bearer', description: 'An API key, `cz_live_…`.' },
         ticket: { type: 'http', scheme: 'bearer', description: 'An upload ticket, `cz_ticket_…`.' },
         storeEvents: { type: 'http', scheme: 'bearer', description: '`STORE_EVENTS_SECRET`, for the object store.' },
-        session: { type: 'apiKey', in: 'cookie', name: 'cadiz.session_token' },
+        // Over HTTPS, only the service itself can set a cookie of this name.
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: `${server.startsWith('https:') ? '__Host-' : ''}cadiz.session_token`,
+        },
       },
       headers: {
         RequestId: { description: 'Identifies this request in the log.', schema: { type: 'string' } },

@@ -34,7 +34,14 @@ export const Problem = z.object({
     .string()
     .optional()
     .meta({ description: 'The trace that the request belongs to, if it had a `traceparent` or is recorded.' }),
-  issues: z.array(z.object({ path: z.string(), message: z.string() })).optional(),
+  issues: z
+    .array(
+      z.object({
+        path: z.string().meta({ description: 'The field, such as `files.3.fileName`.' }),
+        message: z.string(),
+      }),
+    )
+    .optional(),
   /** With `file_deleted` and `file_quarantined` only: the file that was recorded. */
   fileId: uuid.optional(),
   /** With `folder_exists` only: the folder that has the name. */

@@ -9,7 +9,7 @@ const base64url = (max: number) =>
     .regex(/^[\w-]+$/, { error: 'must be base64url' });
 
 const credential = {
-  id: base64url(1400),
+  id: base64url(1400).meta({ description: 'The id of the credential, in base64url.' }),
   rawId: base64url(1400),
   type: z.literal('public-key', { error: 'must be public-key' }),
   authenticatorAttachment: z.enum(['platform', 'cross-platform']).nullish(),

@@ -1,15 +1,15 @@
 import type { Run } from '../command.ts';
 import { connect } from '../context.ts';
-import { readDuration, toMinute } from '../format.ts';
+import { readEnd, toMinute } from '../format.ts';
 import { findFile, readRemotePath } from '../paths.ts';
 
 export const run: Run<'link'> = async (context, { args: [path = ''], options }) => {
-  const seconds = options.expires === undefined ? undefined : readDuration('expires', options.expires);
+  const expiresAt = options.expires === undefined ? undefined : readEnd('expires', options.expires);
   const client = await connect(context);
   const { id } = await findFile(client, readRemotePath(path));
   const link = await client.links.create(id, {
     disposition: options.inline ? 'inline' : 'attachment',
-    ...(seconds && { expiresAt: new Date(Date.now() + seconds * 1000).toISOString() }),
+    ...(expiresAt && { expiresAt }),
   });
   context.output.print(link, link.url);
   context.output.say(

@@ -27,19 +27,17 @@ export const run: Run<'rm'> = async (context, { args, options }) => {
 
 /** What the paths name, each once, the files first. @throws Failure */
 async function findItems(client: Client, remotes: RemotePath[], isRecursive: boolean): Promise<Item[]> {
-  const found = new Map<string, { item: Item; remote: RemotePath }>();
+  const found = new Map<string, { item: Item; path: string }>();
   for (const remote of remotes) {
-    const { id, kind } = await find(client, remote);
+    const { id, kind, path } = await find(client, remote);
     if (id === null) throw usageFailure('The root cannot be deleted: name what is in it.');
     if (kind === 'folder' && !isRecursive) throw usageFailure(`${showPath(remote)} is a folder: give -r.`);
-    found.set(id, { item: { id, kind }, remote });
+    found.set(id, { item: { id, kind }, path });
   }
   const all = [...found.values()];
-  const folders = new Set(
-    all.flatMap(({ item, remote }) => (item.kind === 'folder' && 'path' in remote ? [toFolderKey(remote.path)] : [])),
-  );
+  const folders = new Set(all.flatMap(({ item, path }) => (item.kind === 'folder' ? [toFolderKey(path)] : [])));
   // What goes with a folder could not be found any more in the batches after that folder's.
-  const outermost = all.filter(({ remote }) => 'id' in remote || !isBeneath(remote.path, folders));
+  const outermost = all.filter(({ path }) => !isBeneath(path, folders));
   return outermost.map(({ item }) => item).sort((a, b) => a.kind.localeCompare(b.kind));
 }
 

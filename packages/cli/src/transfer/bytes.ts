@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { Client, File } from '@cadiz/client';
 import { exitCodes, Failure, toReason } from '../failure.ts';
+import { getStored } from './get-stored.ts';
 
 export interface Reading {
   /** From this byte on. */
@@ -63,11 +64,10 @@ const attempts = 5;
 
 async function open(sign: () => Promise<string>, start: number, signal: AbortSignal | undefined): Promise<Response> {
   for (let attempt = 1; ; attempt++) {
-    const headers = start > 0 ? { range: `bytes=${start}-` } : {};
-    const answer = await fetch(await sign(), { headers, ...(signal && { signal }) }).catch((error: Error) =>
-      toReason(error),
-    );
+    const headers: Record<string, string> = start > 0 ? { range: `bytes=${start}-` } : {};
+    const answer = await getStored(await sign(), headers, signal).catch((error: Error) => toReason(error));
     if (typeof answer !== 'string' && answer.ok && (start === 0 || answer.status === 206)) return answer;
+    if (typeof answer !== 'string') await answer.body?.cancel();
     const why = typeof answer === 'string' ? answer : `it answered ${answer.status}`;
     const mayPass =
       typeof answer === 'string' || passing.includes(answer.status) || (answer.status === 403 && attempt === 1);

@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { CadizError, type Metadata, type Source } from '@cadiz/client';
+import { RecordRequest } from '@cadiz/contract';
+import { Failure } from '../failure.ts';
 import { nameOf } from '../paths.ts';
 import { proofOf } from './bytes.ts';
+import { changedFact } from './compare.ts';
 import type { Item } from './import-items.ts';
-import { withChanged } from './upload-files.ts';
 
 /** A file of another store, whose bytes go through this machine without being stored here. */
 export interface Foreign {
@@ -24,8 +26,8 @@ export interface Foreign {
 }
 
 export interface ForeignFacts {
+  /** Like the others, of any form: what a project cannot keep is left out. */
   type: string;
-  /** Of any kind; what a project cannot keep is left out. */
   metadata: Readonly<Record<string, unknown>>;
   externalId?: string | null;
   /** Whether the MD5 turns out to be none. */
@@ -39,7 +41,7 @@ export function toForeignItem(foreign: Foreign): Item {
   let read: string | undefined;
   async function* verified(): AsyncGenerator<Uint8Array> {
     const hashes = { md5: createHash('md5'), sha256: sha256 === undefined ? undefined : createHash('sha256') };
-    for await (const bytes of foreign.read(0, size)) {
+    for await (const bytes of readExactly(foreign, 0, size)) {
       hashes.md5.update(bytes);
       hashes.sha256?.update(bytes);
       yield bytes;
@@ -56,7 +58,9 @@ export function toForeignItem(foreign: Foreign): Item {
     ...(sha256 && { sha256 }),
     ...(fact && { fact }),
     async open() {
-      const { type, metadata, externalId, hasOtherMd5 } = await foreign.look();
+      const { metadata, hasOtherMd5, ...given } = await foreign.look();
+      const type = mimeType.safeParse(given.type).data ?? '';
+      const externalId = externalIdForm.safeParse(given.externalId).data;
       if (hasOtherMd5) md5 = undefined;
       // Parts are read in any order, so their SHA-256 is compared before that.
       if (sha256 !== undefined && size >= inPartsFrom) await drain(verified());
@@ -67,13 +71,16 @@ export function toForeignItem(foreign: Foreign): Item {
         ...(changed !== undefined && { lastModified: changed }),
         slice: (start = 0, end = size) => ({
           size: end - start,
-          read: () => (start === 0 && end === size ? verified() : foreign.read(start, end)),
+          read: () => (start === 0 && end === size ? verified() : readExactly(foreign, start, end)),
         }),
       };
       return {
         file,
         ...(type && { type }),
-        metadata: toMetadata({ ...metadata, ...(fact && { [fact[0]]: fact[1] }) }, changed),
+        metadata: toMetadata(metadata, {
+          ...(fact && { [fact[0]]: fact[1] }),
+          ...(changed !== undefined && { [changedFact]: new Date(changed).toISOString() }),
+        }),
         // Computing the SHA-256 would read it twice.
         checksum: sha256 ?? false,
         ...(externalId && { externalId }),
@@ -95,14 +102,38 @@ async function drain(bytes: AsyncIterator<unknown>): Promise<void> {
   while (!(await bytes.next()).done);
 }
 
-/** The metadata that a project can keep, with the time of the last change. */
-function toMetadata(own: Readonly<Record<string, unknown>>, changed: number | undefined): Metadata {
-  const fitting: Metadata = {};
+const { mimeType, metadata: metadataForm, externalId: externalIdForm } = RecordRequest.shape;
+
+/** @param known what must be in it. @returns that, and what else a project can keep (docs/api.md) */
+function toMetadata(own: Readonly<Record<string, unknown>>, known: Metadata): Metadata {
+  let fitting = known;
   for (const [name, value] of Object.entries(own)) {
-    const isValue = typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-    if (isValue && /^[\w.-]{1,64}$/.test(name)) fitting[name] = value;
+    const more = metadataForm.safeParse({ ...fitting, [name]: value });
+    if (more.data && !Object.hasOwn(known, name)) fitting = { ...more.data };
   }
-  return changed === undefined ? fitting : withChanged(fitting, new Date(changed).toISOString());
+  return fitting;
+}
+
+/**
+ * As many bytes as the file has, or as were asked for.
+ *
+ * @throws CadizError file_unreadable if there are more or fewer, and in place of a Failure, which the SDK would take for a
+ *   broken connection and try again
+ */
+async function* readExactly({ read }: Foreign, start: number, end: number): AsyncGenerator<Uint8Array> {
+  let count = 0;
+  try {
+    for await (const bytes of read(start, end)) {
+      count += bytes.length;
+      if (count > end - start) break;
+      yield bytes;
+    }
+  } catch (error) {
+    throw error instanceof Failure ? new CadizError('file_unreadable', error.message, { cause: error }) : error;
+  }
+  if (count === end - start) return;
+  const amount = count > end - start ? 'more bytes' : `${count} bytes`;
+  throw new CadizError('file_unreadable', `${amount} have come instead of ${end - start}.`);
 }
 
 /** Why a file cannot have this path: names of a project are less free than keys (docs/api.md). */

@@ -59,7 +59,7 @@ async function readExported(
   for await (const bytes of bucket.read(object, 0, object.size)) pieces.push(bytes);
   const text = Buffer.concat(pieces).toString();
   // Somebody else's file of this name is an object as any other.
-  if (!text.startsWith('{"kind":"cadiz-export"')) return undefined;
+  if (!/^\ufeff?\{"kind":"cadiz-export"/.test(text)) return undefined;
   const { files, folders } = parseManifest(text, where);
   const origin: Origin = { items: [], folders: folders.map(({ path }) => path), leftOut: [] };
   for (const { path, at, size, sha256, type, metadata, externalId } of files) {

@@ -75,7 +75,8 @@ async function readFolder(api: Api, origin: Origin, bucket: string, folder: stri
     for (const entry of page) {
       if (entry.id !== null && entry.name === placeholder) continue;
       const path = joinPath(to, entry.name);
-      const why = whyImpossible(entry.name);
+      const why =
+        whyImpossible(entry.name) ?? (isSizeless(entry) ? 'Supabase does not say how large it is.' : undefined);
       const key = folder ? `${folder}/${entry.name}` : entry.name;
       if (why) origin.leftOut.push({ path: `${bucket}/${key}`, why, isFailure: true });
       else if (entry.id !== null) origin.items.push(toItem(api, bucket, key, entry, path));
@@ -90,6 +91,9 @@ async function readFolder(api: Api, origin: Origin, bucket: string, folder: stri
   }
 }
 
+/** A file whose upload has not ended, for example. To take it for an empty one would lose it. */
+const isSizeless = ({ id, metadata }: Listed): boolean => id !== null && typeof metadata?.size !== 'number';
+
 function toItem(
   api: Api,
   bucket: string,
@@ -98,7 +102,7 @@ function toItem(
   path: string,
 ): Item {
   const at = uriEncodePath(`/${bucket}/${key}`);
-  const etag = metadata?.eTag?.replaceAll('"', '') ?? '';
+  const etag = toEtag(metadata?.eTag);
   const changed = Date.parse(updated_at ?? created_at ?? '');
   const size = metadata?.size ?? 0;
   return toForeignItem({
@@ -113,9 +117,10 @@ function toItem(
     async *read(start, end) {
       if (start === end) return;
       const isWhole = start === 0 && end === size;
-      const headers: Record<string, string> = isWhole ? {} : { range: `bytes=${start}-${end - 1}` };
+      // A proxy that compresses text on the way makes the ETag a weak one (RFC 9110, section 8.8.1).
+      const headers = { 'accept-encoding': 'identity', ...(!isWhole && { range: `bytes=${start}-${end - 1}` }) };
       const answer = await api.ask(`/object/authenticated${at}`, { headers });
-      const isOther = etag !== '' && answer.headers.get('etag')?.replaceAll('"', '') !== etag;
+      const isOther = etag !== '' && toEtag(answer.headers.get('etag')) !== etag;
       if (isOther) throw new Failure(exitCodes.failed, `${path} has changed since it was listed.`);
       if (!isWhole && answer.status !== 206)
         throw new Failure(exitCodes.failed, `${path}: the store does not serve a part of it.`);
@@ -123,6 +128,8 @@ function toItem(
     },
   });
 }
+
+const toEtag = (header: string | null | undefined): string => (header ?? '').replace(/^W\//, '').replaceAll('"', '');
 
 async function toFailure(answer: Response | string, path: string): Promise<Failure> {
   if (typeof answer === 'string') return new Failure(exitCodes.failed, `Supabase cannot be reached: ${answer}`);

@@ -77,8 +77,12 @@ export async function readManifest(cwd: string, given: string): Promise<Manifest
 /** @param where it is, for messages. @throws Failure */
 export function parseManifest(text: string, where: string): Manifest {
   const manifest: Partial<Manifest> & Pick<Manifest, 'files' | 'folders'> = { files: [], folders: [] };
-  for (const [index, line] of text.split('\n').entries()) {
-    if (line === '') continue;
+  // Editors on Windows begin a file with a byte order mark, and end its lines in their own way.
+  for (const [index, line] of text
+    .replace(/^\ufeff/, '')
+    .split('\n')
+    .entries()) {
+    if (line.trim() === '') continue;
     const entry = parse(line);
     if (entry?.kind === 'cadiz-export' && entry.version === 1) manifest.head = entry;
     else if (entry?.kind === 'file' && isSafe(entry.at) && isSafe(entry.path)) manifest.files.push(entry);

@@ -3,6 +3,7 @@ import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from 
 import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
+import { getStored } from './get-stored.ts';
 
 /** An object as a listing shows it. */
 export interface ListedObject {
@@ -87,8 +88,9 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
         payloadHash,
         now: Date.now(),
       });
-      // What is read or written may take longer; fetch itself ends it if nothing moves.
-      const signal = body || 'range' in more ? null : AbortSignal.timeout(answerMilliseconds);
+      if ('range' in more) return getStored(url, headers);
+      // What is written may take longer; fetch itself ends it if nothing moves.
+      const signal = body ? null : AbortSignal.timeout(answerMilliseconds);
       return fetch(url, { method, headers, signal, ...(body && { body }) });
     };
     return askPatiently(send, (answer) => toFailure(answer, `s3://${bucket}/${key}`));

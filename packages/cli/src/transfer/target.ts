@@ -8,7 +8,7 @@ export interface Target {
   folder: string | null;
   /** The folder's id, null for the root; undefined if it does not exist yet. */
   id: string | null | undefined;
-  /** Shows what is in it: with its path, or with its name if it was given by an id. */
+  /** Shows what is in it: as it can be typed. */
   show(path: string): string;
 }
 
@@ -16,8 +16,8 @@ export interface Target {
 export async function findTarget(client: Client, text: string): Promise<Target> {
   const remote = readRemotePath(text);
   const found = 'id' in remote ? await find(client, remote) : await findFolderAt(client, remote.path);
-  const show = (path: string) =>
-    'id' in remote ? joinPath(found?.name ?? '', path) : showRemote(joinPath(remote.path, path));
+  const above = 'id' in remote ? (found?.path ?? '') : remote.path;
+  const show = (path: string) => showRemote(joinPath(above, path));
   if (found?.kind === 'folder') return { folder: found.id, id: found.id, show };
   if (found || 'id' in remote || (await findFiles(client, remote.path)).length > 0)
     throw usageFailure(`${showPath(remote)} is a file, and a folder is needed.`);

@@ -60,7 +60,7 @@ export async function put({ url, body, onProgress, signal }: PutRequest): Promis
 }
 
 async function* counted(
-  body: AsyncIterable<Uint8Array>,
+  body: ReturnType<typeof toStream>,
   onProgress: (sent: number) => void,
 ): AsyncGenerator<Uint8Array> {
   let sent = 0;
@@ -78,8 +78,10 @@ async function readAll(body: object): Promise<Uint8Array> {
   return Buffer.concat(pieces);
 }
 
-function toStream(body: object): AsyncIterable<Uint8Array> {
-  return isStream(body) ? body.read() : ((body as Blob).stream() as AsyncIterable<Uint8Array>);
+function toStream(body: object): AsyncIterable<Uint8Array> | Iterable<Promise<Uint8Array>> {
+  if (isStream(body)) return body.read();
+  // That of jsdom has no stream.
+  return 'stream' in body ? ((body as Blob).stream() as AsyncIterable<Uint8Array>) : [readAll(body)];
 }
 
 const isStream = (chunk: object): chunk is StreamChunk => 'read' in chunk;

@@ -90,7 +90,7 @@ interface Item {
  * keeps its structure.
  *
  * @example
- * const queue = createQueue(uploader, input.files, { folder: 'holiday' });
+ * const queue = createQueue(uploader, input.files ?? [], { folder: 'holiday' });
  * queue.subscribe(() => show(queue.snapshot()));
  * await queue.done();
  */

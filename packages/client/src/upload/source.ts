@@ -20,11 +20,13 @@ export type Uploadable = Source | Blob | ArrayBuffer | ArrayBufferView | string 
 
 /** @throws CadizError invalid_argument; whatever else reading the stream throws */
 export async function toSource(file: Uploadable, signal?: AbortSignal): Promise<Source> {
-  if (file instanceof ReadableStream)
-    return new Response(file.pipeThrough(new TransformStream(), { signal: signal as AbortSignal })).blob();
+  // Some surroundings have no such class to compare with, such as Jest with jsdom.
+  const stream = file as Partial<ReadableStream> | null;
+  if (stream?.pipeThrough)
+    return new Response(stream.pipeThrough(new TransformStream(), { signal: signal as AbortSignal })).blob();
   if (typeof file === 'string' || file instanceof ArrayBuffer || ArrayBuffer.isView(file))
     return new Blob([file as BlobPart]);
-  return requireSource(file);
+  return requireSource(file as Source);
 }
 
 /** @throws CadizError invalid_argument */

@@ -44,7 +44,7 @@ export interface Uploader extends Uploading {
  *
  * @example
  * const { upload } = createUploader({ baseUrl: 'https://media.example.com', ticket: getTicket });
- * const file = await upload(input.files[0], { folder: 'holiday/2027' });
+ * const file = await upload(photo, { folder: 'holiday/2027' });
  */
 export function createUploader(
   options: UploaderOptions = {} as UploaderOptions,
