@@ -131,8 +131,8 @@ describe.runIf(hasBrowser)('the console', () => {
     // What a person has loaded who was here before.
     const context = page.context();
     await context.request.post(`${tested.url}/api/auth/sign-in/email`, { data: { email, password } });
-    assets.clear();
     await page.goto('about:blank');
+    assets.clear();
     await page.goto(tested.url);
     await page.waitForURL(/\/projects\/[^/]+\/files/);
     // The console waits for events all the time, so its network is never idle.
