@@ -2,6 +2,7 @@ import { type Client, createClient, isCadizError } from '@cadiz/client';
 import type { Answer, OperationId, routes } from '@cadiz/contract';
 import type { z } from 'zod';
 import { operations } from './operations.ts';
+import { heard } from './screens/uploads/network.ts';
 import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
 
@@ -51,6 +52,8 @@ export const hasChangedLately = (): boolean => performance.now() - changedAt < h
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
   const answer = fetch(input, init);
+  // Whoever has asked is told if it fails.
+  answer.then(heard, () => undefined);
   if (renewsSession(input, init?.method)) {
     renewals.add(answer);
     const end = () => renewals.delete(answer);

@@ -1,6 +1,6 @@
 /** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
 
-let isAway = !navigator.onLine;
+let isAway = false;
 let probing: Promise<void> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
@@ -9,7 +9,16 @@ const listeners = new Set<() => void>();
 const pauseMilliseconds = 2000;
 const timeoutMilliseconds = 5000;
 
+/** How long after an answer the service is taken to be there still, in milliseconds. */
+const heardMilliseconds = 1000;
+let heardAt = Number.NEGATIVE_INFINITY;
+
 export const isUnreachable = (): boolean => isAway;
+
+/** The service has answered something. */
+export function heard(): void {
+  heardAt = performance.now();
+}
 
 /** Calls the listener when it goes away and when it comes back. */
 export function subscribe(listener: () => void): () => void {
@@ -29,6 +38,12 @@ export function untilReachable(): Promise<void> {
   });
 }
 
+/** The same for what is lost if it is asked for in vain: looks, unless the service has just answered. */
+export async function untilAnswering(): Promise<void> {
+  if (performance.now() - heardAt > heardMilliseconds) await look();
+  await untilReachable();
+}
+
 function set(away: boolean): void {
   if (away === isAway) return;
   isAway = away;
@@ -38,7 +53,6 @@ function set(away: boolean): void {
 /** Looks whether the service can be reached; if not, goes on looking until it can. Resolves after the first look. */
 export function look(): Promise<void> {
   clearTimeout(timer);
-  // Without a network it is over at once, before there is anything to forget.
   probing ??= probe().finally(() => {
     probing = undefined;
   });
@@ -46,7 +60,7 @@ export function look(): Promise<void> {
 }
 
 async function probe(): Promise<void> {
-  const away = !navigator.onLine || !(await answers());
+  const away = !(await answers());
   set(away);
   if (away) timer = setTimeout(look, pauseMilliseconds);
 }
@@ -55,12 +69,14 @@ async function probe(): Promise<void> {
 async function answers(): Promise<boolean> {
   try {
     await fetch('/livez', { cache: 'no-store', signal: AbortSignal.timeout(timeoutMilliseconds) });
+    heard();
     return true;
   } catch {
     return false;
   }
 }
 
-window.addEventListener('offline', () => set(true));
+// A service on this machine needs no network. A look that had begun before tells nothing.
+window.addEventListener('offline', () => void look().then(look));
 window.addEventListener('online', look);
-if (isAway) void look();
+if (!navigator.onLine) void look();
