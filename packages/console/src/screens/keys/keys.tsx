@@ -6,6 +6,7 @@ import { lazy, Suspense, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { toNameKey } from '../../name-key.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -28,7 +29,7 @@ const many = 8;
 /** Whether a key is meant by some words: a part of its name, or its end, alone or in the whole key. */
 function isMeant({ name, last4 }: ApiKey, words: string): boolean {
   const wanted = words.trim();
-  return name.toLowerCase().includes(wanted.toLowerCase()) || wanted.endsWith(last4);
+  return toNameKey(name).includes(toNameKey(wanted)) || wanted.endsWith(last4);
 }
 
 type Asked = { about: 'create' } | { about: About; key: ApiKey };

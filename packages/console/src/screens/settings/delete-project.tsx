@@ -7,6 +7,7 @@ import { Check, Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
+import { isTyped } from '../../name-key.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 
@@ -50,7 +51,7 @@ function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
       lead={content}
       submit={settings.deleteForGood}
       isDanger
-      isOff={typed !== project.name}
+      isOff={!isTyped(typed, project.name)}
       onClose={onClose}
       send={async ({ force }) => {
         await call('deleteProject', { projectId: project.id, ...(force === 'on' && { force: 'true' as const }) });

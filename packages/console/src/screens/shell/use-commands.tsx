@@ -3,6 +3,7 @@ import { useRouter } from '@tanstack/react-router';
 import { Box, CircleUser, FolderPlus, KeyRound, LayoutGrid, Search, Upload, UserPlus } from 'lucide-react';
 import { type ReactNode, useEffect, useState } from 'react';
 import { clientOf } from '../../api.ts';
+import { toNameKey } from '../../name-key.ts';
 import { projectsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { KindIcon } from '../files/kind-icon.tsx';
@@ -38,9 +39,8 @@ const mostFound = 8;
 const matches =
   (words: string) =>
   ({ label }: Command): boolean => {
-    const inLabel = label.toLocaleLowerCase();
-    return words
-      .toLocaleLowerCase()
+    const inLabel = toNameKey(label);
+    return toNameKey(words)
       .split(/\s+/)
       .every((word) => inLabel.includes(word));
   };

@@ -11,6 +11,7 @@ import { Empty, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { formatBytes, formatDay } from '../../format.ts';
+import { isTyped } from '../../name-key.ts';
 import { membersQuery, projectsQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { refresh } from '../files/commands.ts';
@@ -165,7 +166,7 @@ function EmptyTrash({ open, projectId, onClose }: { open: boolean; projectId: st
       footer={
         <>
           <Button onClick={close}>{text.common.cancel}</Button>
-          <Button look="danger" disabled={typed !== name} busy={empty.isPending} onClick={() => empty.mutate()}>
+          <Button look="danger" disabled={!isTyped(typed, name)} busy={empty.isPending} onClick={() => empty.mutate()}>
             {trash.emptyForGood}
           </Button>
         </>

@@ -1,8 +1,6 @@
 import type { Client, ListedFile, ListedFolder, Listing } from '@cadiz/client';
 import { codeOf } from '../../api.ts';
-
-/** As the service compares names: regardless of case, and of how accents are composed. */
-export const toNameKey = (name: string): string => name.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
+import { toNameKey } from '../../name-key.ts';
 
 /** What is called so in a folder. */
 export interface Named {

@@ -4,6 +4,7 @@ import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { toNameKey } from '../../name-key.ts';
 import { useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
@@ -29,8 +30,8 @@ function Accounts() {
   const [question, setQuestion] = useState<Question>();
   const { users } = text;
   const read = query.data?.pages.flatMap((page) => page.users) ?? [];
-  const wanted = words.trim().toLocaleLowerCase();
-  const found = read.filter(({ name, email }) => `${name}\n${email}`.toLocaleLowerCase().includes(wanted));
+  const wanted = toNameKey(words.trim());
+  const found = read.filter(({ name, email }) => toNameKey(`${name}\n${email}`).includes(wanted));
   return (
     <Page
       title={text.nav.people}
