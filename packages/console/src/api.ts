@@ -3,7 +3,6 @@ import type { Answer, OperationId, routes } from '@cadiz/contract';
 import type { z } from 'zod';
 import { setClock } from './clock.ts';
 import { operations } from './operations.ts';
-import { heard } from './screens/uploads/network.ts';
 import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
 
@@ -50,8 +49,15 @@ const heardMilliseconds = 10_000;
 /** Whether what somebody is heard to have changed may have been changed in this window. */
 export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
 
+let answeredAt = Number.NEGATIVE_INFINITY;
+
+/** How long after an answer the service is taken to be there still, in milliseconds. */
+const answeredMilliseconds = 1000;
+
+export const hasJustAnswered = (): boolean => performance.now() - answeredAt < answeredMilliseconds;
+
 function hear(answer: Response): void {
-  heard();
+  answeredAt = performance.now();
   setClock(answer);
 }
 

@@ -42,13 +42,13 @@ const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
 /** `19 Nov, 07:48`; with the year when it is another. */
 export function formatMoment(iso: string): string {
   const at = new Date(iso);
-  const isThisYear = at.getFullYear() === new Date(now()).getFullYear();
+  const isThisYear = at.getFullYear() === new Date().getFullYear();
   return `${(isThisYear ? day : dayAndYear).format(at)}, ${time.format(at)}`;
 }
 
 export function formatDay(iso: string): string {
   const at = new Date(iso);
-  return (at.getFullYear() === new Date(now()).getFullYear() ? day : dayAndYear).format(at);
+  return (at.getFullYear() === new Date().getFullYear() ? day : dayAndYear).format(at);
 }
 
 /** With the weekday, the seconds and the zone. */

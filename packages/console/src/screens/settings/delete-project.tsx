@@ -7,9 +7,9 @@ import { Check, Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
-import { isTyped } from '../../name-key.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { isTyped } from '../../typed.ts';
 
 /** The end of a project, after its name has been typed. */
 export function DeleteProject({ project }: { project: Project }) {

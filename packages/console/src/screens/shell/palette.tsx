@@ -1,8 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
 import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react';
-import { toNameKey } from '../../name-key.ts';
 import { text } from '../../text/text.ts';
+import { toNameKey } from '../uploads/names.ts';
 import '../../styles/screens/palette.css';
 import type { Here } from './here.ts';
 import { Keys } from './keys.tsx';

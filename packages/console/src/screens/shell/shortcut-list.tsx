@@ -1,8 +1,8 @@
 import { Search } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
-import { toNameKey } from '../../name-key.ts';
 import { text } from '../../text/text.ts';
+import { toNameKey } from '../uploads/names.ts';
 import '../../styles/screens/shortcuts.css';
 import { Keys } from './keys.tsx';
 import { closeOverlay } from './overlays.ts';

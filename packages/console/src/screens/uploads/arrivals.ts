@@ -1,8 +1,8 @@
 import type { File, Listing } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
-import { toNameKey } from '../../name-key.ts';
 import { queryClient } from '../../queries.ts';
 import { listingKey } from '../files/use-listing.ts';
+import { toNameKey } from './names.ts';
 
 /** Files that have been uploaded are put into the listings that show their folder, without reading those again. */
 

@@ -1,8 +1,7 @@
 import type { Client, QueueEntry, Source } from '@cadiz/client';
-import { toNameKey } from '../../name-key.ts';
 import { toSources } from '../files/picture.tsx';
 import type { Conflict, Decision } from './conflicts.ts';
-import { type Named, type Names, readNames } from './names.ts';
+import { type Named, type Names, readNames, toNameKey } from './names.ts';
 
 /** What somebody wants to upload is compared with what is there already, and with itself. */
 

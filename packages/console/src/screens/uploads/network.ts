@@ -1,3 +1,5 @@
+import { hasJustAnswered } from '../../api.ts';
+
 /** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
 
 let isAway = false;
@@ -9,16 +11,7 @@ const listeners = new Set<() => void>();
 const pauseMilliseconds = 2000;
 const timeoutMilliseconds = 5000;
 
-/** How long after an answer the service is taken to be there still, in milliseconds. */
-const heardMilliseconds = 1000;
-let heardAt = Number.NEGATIVE_INFINITY;
-
 export const isUnreachable = (): boolean => isAway;
-
-/** The service has answered something. */
-export function heard(): void {
-  heardAt = performance.now();
-}
 
 /** Calls the listener when it goes away and when it comes back. */
 export function subscribe(listener: () => void): () => void {
@@ -40,7 +33,7 @@ export function untilReachable(): Promise<void> {
 
 /** The same for what is lost if it is asked for in vain: looks, unless the service has just answered. */
 export async function untilAnswering(): Promise<void> {
-  if (performance.now() - heardAt > heardMilliseconds) await look();
+  if (!hasJustAnswered()) await look();
   await untilReachable();
 }
 
@@ -69,7 +62,6 @@ async function probe(): Promise<void> {
 async function answers(): Promise<boolean> {
   try {
     await fetch('/livez', { cache: 'no-store', signal: AbortSignal.timeout(timeoutMilliseconds) });
-    heard();
     return true;
   } catch {
     return false;
@@ -79,4 +71,3 @@ async function answers(): Promise<boolean> {
 // A service on this machine needs no network. A look that had begun before tells nothing.
 window.addEventListener('offline', () => void look().then(look));
 window.addEventListener('online', look);
-if (!navigator.onLine) void look();

@@ -1,6 +1,3 @@
-/** As the service compares names, whatever the language of the browser: regardless of case, and of how accents are composed. */
-export const toNameKey = (name: string): string => name.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
-
 const toVisible = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
 
 /** Whether somebody has typed a name as they see it: neither spaces side by side nor how accents are composed can be seen. */
