@@ -137,6 +137,16 @@ describe.runIf(installed)('the client in Chromium', () => {
     expect(await listed()).toHaveLength(1);
   });
 
+  test('needs no network to reach a service on the same machine', async () => {
+    await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false }));
+    const name = await page.evaluate(
+      async ({ baseUrl, apiKey }) =>
+        (await cadiz.createClient({ baseUrl, apiKey }).upload(new Blob(['x']), { name: 'local.txt' })).fileName,
+      { baseUrl: api.url, apiKey },
+    );
+    expect(name).toBe('local.txt');
+  });
+
   test('goes on with a large file after the page was reloaded', async () => {
     const start = async ({ baseUrl, apiKey }: { baseUrl: string; apiKey: string }) => {
       const client = cadiz.createClient({ baseUrl, apiKey });

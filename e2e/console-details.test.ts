@@ -384,12 +384,64 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('has a link that ends when it was asked to, also where the clock of the machine is wrong', async () => {
+    const { projectId, cadiz } = await createFilled('Yesterday');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner('/projects');
+    await page.addInitScript(() => {
+      const right = Date.now;
+      Date.now = () => right() - 2 * 86_400_000;
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'letter.txt').getByText('now').waitFor();
+    await entryOf(page, 'letter.txt').click();
+    await page.getByLabel('Works for').selectOption({ label: '1 day' });
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByLabel('Revoke the link').waitFor();
+    const { items } = await cadiz.links.page({ fileId: await idOf(cadiz, 'letter.txt') });
+    const hours = items.map(({ expiresAt }) => Math.round((Date.parse(expiresAt ?? '') - Date.now()) / 3_600_000));
+    expect(hours).toEqual([24]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has a link that is copied in the click, as Safari asks for', async () => {
+    const { projectId, cadiz } = await createFilled('Clicked');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner('/projects', { permissions: ['clipboard-read', 'clipboard-write'] });
+    await page.addInitScript(() => {
+      let isClicked = false;
+      const click = () => {
+        isClicked = true;
+        setTimeout(() => {
+          isClicked = false;
+        });
+      };
+      addEventListener('click', click, { capture: true });
+      const { clipboard } = navigator;
+      const [write, writeText] = [clipboard.write.bind(clipboard), clipboard.writeText.bind(clipboard)];
+      const refuse = () => Promise.reject(new DOMException('Not in a click.', 'NotAllowedError'));
+      Object.assign(clipboard, {
+        write: (items: ClipboardItems) => (isClicked ? write(items) : refuse()),
+        writeText: (text: string) => (isClicked ? writeText(text) : refuse()),
+      });
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await entryOf(page, 'letter.txt').click();
+    await page.getByRole('button', { name: 'Create a link and copy it' }).click();
+    await page.getByText('The link is copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toMatch(/\/letter\.txt$/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('has a link also where the browser does not let it be copied', async () => {
     const { projectId, cadiz } = await createFilled('Uncopied');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });
     const page = await tested.openAsOwner('/projects');
     await page.addInitScript(() => {
-      navigator.clipboard.writeText = () => Promise.reject(new DOMException('Write permission denied.'));
+      const refuse = () => Promise.reject(new DOMException('Write permission denied.'));
+      Object.assign(navigator.clipboard, { write: refuse, writeText: refuse });
     });
     await page.goto(`${tested.url}/projects/${projectId}/files`);
     await entryOf(page, 'letter.txt').click();

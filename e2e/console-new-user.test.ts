@@ -89,4 +89,23 @@ describe.runIf(triesJourneys)('somebody who is new', () => {
     await small.context().close();
     expect(tested.complaints).toEqual([]);
   });
+
+  test('reads what is known of projects once they are seen', async () => {
+    for (let nth = 0; nth < 40; nth++) await tested.createProject(`One of many ${nth}`);
+    const page = await tested.openAsOwner('/account');
+    const read = new Set<string>();
+    page.on('request', (request) => {
+      const { pathname, searchParams } = new URL(request.url());
+      if (pathname === '/api/storage/usage') read.add(searchParams.get('projectId') ?? '');
+    });
+    await page.goto(`${tested.url}/projects`);
+    const last = page.getByRole('link', { name: 'One of many 39' });
+    await page.getByRole('link', { name: 'One of many 0' }).getByText('0 files').waitFor();
+    expect(read.size).toBeLessThan(30);
+    await last.scrollIntoViewIfNeeded();
+    await last.getByText('0 files').waitFor();
+    await last.getByText('Owner').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });

@@ -22,6 +22,8 @@ export interface Patience extends Pace {
 
 /** How often an offline machine looks whether it is online again, in milliseconds. */
 const betweenLooks = 250;
+/** After how many looks it tries all the same: what runs on the machine itself needs no network. */
+const mostLooks = 20;
 const firstDelay = 400;
 const longestDelay = 20_000;
 /** The longest that a Retry-After is obeyed, in seconds. Beyond that, the caller is told. */
@@ -29,20 +31,24 @@ const longestRetryAfter = 300;
 
 /**
  * Repeats a call until it succeeds, fails for good, or has failed too often: with growing delays of random length
- * ("full jitter"), at least as long as Retry-After asks for. While the machine is offline, it waits, and that counts as no attempt.
+ * ("full jitter"), at least as long as Retry-After asks for. What fails for want of a network while the machine is offline counts as no
+ * attempt: it waits until there is one.
  */
 export async function retrying<T>(patience: Patience, run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { retries, signal, gate = (run) => run(anyOf(signal)), isPassing = ({ retryable }) => retryable } = patience;
   for (let attempt = 0; ; ) {
-    while (isOffline()) await sleep(betweenLooks, signal);
     throwIfAborted(signal);
+    const wasOffline = isOffline();
     try {
       return await gate(run, signal);
     } catch (thrown) {
       throwIfAborted(signal);
       const error = toCadizError(thrown);
       const { code, retryAfter = 0 } = error;
-      if (isOffline() && code === 'network_failed') continue;
+      if (code === 'network_failed' && (wasOffline || isOffline())) {
+        for (let looks = 0; isOffline() && looks++ < mostLooks; ) await sleep(betweenLooks, signal);
+        continue;
+      }
       if (!isPassing(error) || !(attempt < retries) || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
       await sleep(retryAfter * 1000 + delay, signal);

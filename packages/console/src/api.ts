@@ -1,6 +1,7 @@
 import { type Client, createClient, isCadizError } from '@cadiz/client';
 import type { Answer, OperationId, routes } from '@cadiz/contract';
 import type { z } from 'zod';
+import { setClock } from './clock.ts';
 import { operations } from './operations.ts';
 import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
@@ -48,9 +49,23 @@ const heardMilliseconds = 10_000;
 /** Whether what somebody is heard to have changed may have been changed in this window. */
 export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
 
+let answeredAt = Number.NEGATIVE_INFINITY;
+
+/** How long after an answer the service is taken to be there still, in milliseconds. */
+const answeredMilliseconds = 1000;
+
+export const hasJustAnswered = (): boolean => performance.now() - answeredAt < answeredMilliseconds;
+
+function hear(answer: Response): void {
+  answeredAt = performance.now();
+  setClock(answer);
+}
+
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
   const answer = fetch(input, init);
+  // Whoever has asked is told if it fails.
+  answer.then(hear, () => undefined);
   if (renewsSession(input, init?.method)) {
     renewals.add(answer);
     const end = () => renewals.delete(answer);

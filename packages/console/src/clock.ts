@@ -1,11 +1,23 @@
-/** The time to the minute, for what says how long ago something was. It goes on while something listens. */
-
 const minuteMilliseconds = 60_000;
+
+/** By how much the clock of this machine is behind that of the service, in milliseconds; 0 if it is right to the minute. */
+let behind = 0;
+
+/** Takes the time from an answer of the service (RFC 9110, 6.6.1): clocks of machines may be wrong, and its own counts. */
+export function setClock({ headers }: Response): void {
+  const difference = Date.parse(headers.get('Date') ?? '') - Date.now();
+  behind = Math.abs(difference) > minuteMilliseconds ? difference : 0;
+}
+
+/** The time of the service, in milliseconds since 1970. */
+export const now = (): number => Date.now() + behind;
+
+/** The time to the minute, for what says how long ago something was. It goes on while something listens. */
 
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
-export const readMinute = (): number => Math.floor(Date.now() / minuteMilliseconds);
+export const readMinute = (): number => Math.floor(now() / minuteMilliseconds);
 
 export function everyMinute(listener: () => void): () => void {
   listeners.add(listener);

@@ -1,3 +1,4 @@
+import { now } from './clock.ts';
 import { language, text } from './text/text.ts';
 
 /** Sizes, moments and counts as people read them, in the reader's language and as their region writes it. */
@@ -56,7 +57,7 @@ export const formatExactly = (iso: string): string => exact.format(new Date(iso)
 /** `2 minutes ago` for a day, then the moment. */
 export function formatAgo(iso: string | null): string {
   if (iso === null) return text.common.never;
-  const seconds = (new Date(iso).getTime() - Date.now()) / 1000;
+  const seconds = (new Date(iso).getTime() - now()) / 1000;
   const size = Math.abs(seconds);
   if (size < 60) return relative.format(0, 'second');
   if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute');

@@ -1,4 +1,4 @@
-import { isUnreachable, look, untilReachable } from './screens/uploads/network.ts';
+import { isUnreachable, look, untilAnswering } from './screens/uploads/network.ts';
 
 /**
  * For parts of the console that are loaded when they are first needed. While the service cannot be reached, they wait until it can: an
@@ -6,21 +6,31 @@ import { isUnreachable, look, untilReachable } from './screens/uploads/network.t
  *
  * @returns what loads the part; it rejects if the service can be reached and does not have it
  */
-export const onceReachable =
-  <T>(load: () => Promise<T>): (() => Promise<T>) =>
-  async () => {
-    for (let hasFailedReachable = false; ; ) {
-      try {
-        return await load();
-      } catch (error) {
-        await look();
-        // It may have come back by now, and then another try succeeds; if not, something else is wrong.
-        if (!isUnreachable() && hasFailedReachable) throw error;
-        hasFailedReachable = !isUnreachable();
-        await untilReachable();
-      }
-    }
+export function onceReachable<T>(load: () => Promise<T>): () => Promise<T> {
+  let loading: Promise<T> | undefined;
+  return () => {
+    loading ??= loadReachable(load).catch((error: unknown) => {
+      loading = undefined;
+      throw error;
+    });
+    return loading;
   };
+}
+
+async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
+  for (let hasFailedReachable = false; ; ) {
+    // Firefox never loads what it could not load once, so that nothing is asked for in vain.
+    await untilAnswering();
+    try {
+      return await load();
+    } catch (error) {
+      await look();
+      // It may have come back by now, and then another try succeeds; if not, something else is wrong.
+      if (!isUnreachable() && hasFailedReachable) throw error;
+      hasFailedReachable = !isUnreachable();
+    }
+  }
+}
 
 // Vite takes a stylesheet that is in the page for one that has been loaded, also if it could not be.
 window.addEventListener('error', ({ target }) => target instanceof HTMLLinkElement && target.remove(), {

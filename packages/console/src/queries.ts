@@ -42,9 +42,9 @@ export const queryClient = new Queries({
     },
   }),
   defaultOptions: {
-    // The client repeats what may be repeated.
-    queries: { retry: false, staleTime: 10_000 },
-    mutations: { retry: false },
+    // The client repeats what may be repeated, and waits for the network: a service on this machine needs none.
+    queries: { retry: false, staleTime: 10_000, networkMode: 'always', refetchOnReconnect: true },
+    mutations: { retry: false, networkMode: 'always' },
   },
 });
 

@@ -1,6 +1,7 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { FolderOpen, Plus } from 'lucide-react';
+import { type RefObject, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../api.ts';
 import { Button } from '../components/button.tsx';
 import { Mark } from '../components/mark.tsx';
@@ -51,19 +52,19 @@ export function Projects() {
   );
 }
 
+/** What is known of a project is read once it is seen: somebody may have a thousand. */
 function ProjectCard({ project }: { project: Project }) {
-  const { data: usage } = useQuery(usageQuery(project.id));
-  const { isSuccess: isKnown } = useQuery(membersQuery(project.id));
-  const role = useRole(project.id);
+  const [isSeen, card] = useSeen();
+  const { data: usage } = useQuery({ ...usageQuery(project.id), enabled: isSeen });
   return (
-    <Link className="proj" to="/projects/$projectId/files" params={{ projectId: project.id }}>
-      <Mosaic projectId={project.id} />
+    <Link ref={card} className="proj" to="/projects/$projectId/files" params={{ projectId: project.id }}>
+      <Mosaic projectId={project.id} isSeen={isSeen} />
       <div className="proj-text">
         <span className="line">
           <b className="clip grow">
             <bdi>{project.name}</bdi>
           </b>
-          {isKnown && <Badge>{text.members.roles[role]}</Badge>}
+          {isSeen && <RoleBadge projectId={project.id} />}
         </span>
         <span className="cap quiet num">{usage ? usageWords(usage) : '\u00a0'}</span>
         {usage?.quotaBytes ? (
@@ -79,14 +80,36 @@ function ProjectCard({ project }: { project: Project }) {
   );
 }
 
+function RoleBadge({ projectId }: { projectId: string }) {
+  const { isSuccess: isKnown } = useQuery(membersQuery(projectId));
+  const role = useRole(projectId);
+  return isKnown && <Badge>{text.members.roles[role]}</Badge>;
+}
+
+/** Whether an element has come near the window. */
+function useSeen(): [boolean, RefObject<HTMLAnchorElement | null>] {
+  const element = useRef<HTMLAnchorElement>(null);
+  const [isSeen, setSeen] = useState(false);
+  useEffect(() => {
+    if (isSeen || !element.current) return;
+    const observer = new IntersectionObserver((entries) => setSeen(entries.some((entry) => entry.isIntersecting)), {
+      rootMargin: '200px',
+    });
+    observer.observe(element.current);
+    return () => observer.disconnect();
+  }, [isSeen]);
+  return [isSeen, element];
+}
+
 const mostPictures = 4;
 /** Among how many files they are looked for. */
 const amongLatest = 20;
 
 /** The latest pictures of a project. */
-function Mosaic({ projectId }: { projectId: string }) {
+function Mosaic({ projectId, isSeen }: { projectId: string; isSeen: boolean }) {
   const { data: pictures = [] } = useQuery({
     queryKey: ['mosaic', projectId],
+    enabled: isSeen,
     queryFn: async () => {
       const latest = { sort: 'createdAt', order: 'desc', limit: amongLatest, thumbnail } as const;
       const { files } = await clientOf(projectId).files.page(latest);

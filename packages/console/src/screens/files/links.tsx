@@ -4,6 +4,7 @@ import { Ban } from 'lucide-react';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { copyText } from '../../clipboard.ts';
+import { now } from '../../clock.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Field, Select } from '../../components/field.tsx';
@@ -29,7 +30,7 @@ function toLocal(at: Date): string {
   return shifted.toISOString().slice(0, 16);
 }
 
-const after = (duration: number) => new Date(Date.now() + duration * 3600_000);
+const after = (duration: number) => new Date(now() + duration * 3600_000);
 
 /** The links of a file that anybody can open, until they end or are revoked. */
 export function Links({ projectId, fileId }: { projectId: string; fileId: string }) {
@@ -89,15 +90,17 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
       lifetime === 'never'
         ? undefined
         : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
+    const created = clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
+    const copied = copyText(created.then(({ url }) => url)).then(
+      () => words.copied,
+      () => text.common.copyFailed,
+    );
     try {
-      const { url } = await clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
-      await copyText(url).then(
-        () => void toast(words.copied),
-        () => void toast(text.common.copyFailed),
-      );
+      await created;
     } finally {
       onCreated();
     }
+    void toast(await copied);
   });
   function choose(chosen: Lifetime) {
     setLifetime(chosen);
@@ -116,7 +119,7 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
           label={words.ends}
           type="datetime-local"
           required
-          min={toLocal(new Date())}
+          min={toLocal(after(0))}
           max="9999-12-30T00:00"
           value={until}
           onChange={({ target }) => setUntil(target.value)}

@@ -1,3 +1,4 @@
+import { now } from '../../clock.ts';
 import { Badge, Moment, ScrollFrame } from '../../components/parts.tsx';
 import { text } from '../../text/text.ts';
 import type { Job } from './system-query.ts';
@@ -10,7 +11,7 @@ const lateMilliseconds = 10 * 60_000;
 
 /** Whether a job should have begun ten minutes ago, and has not. */
 export const isLate = ({ running, nextRunAt }: Job): boolean =>
-  !running && Date.now() - Date.parse(nextRunAt) > lateMilliseconds;
+  !running && now() - Date.parse(nextRunAt) > lateMilliseconds;
 
 /** What the service does by itself: when it last did, when it is due, and why it last failed. */
 export function Jobs({ jobs }: { jobs: readonly Job[] }) {

@@ -1,6 +1,7 @@
 import type { Scope } from '@cadiz/client';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { Field, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { problemOf } from '../../components/problem.tsx';
@@ -64,7 +65,7 @@ export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
               label={keys.lastDay}
               name="day"
               type="date"
-              min={toDay(new Date())}
+              min={toDay(new Date(now()))}
               max="9998-12-31"
               required
               problem={problemOf(error, 'expiresAt')}

@@ -1,4 +1,5 @@
 import type { Scope } from '@cadiz/client';
+import { now } from '../../clock.ts';
 import { Check } from '../../components/field.tsx';
 import { text } from '../../text/text.ts';
 
@@ -22,7 +23,7 @@ export const toDay = (at: Date) => new Date(at.getTime() - at.getTimezoneOffset(
 export function expiryOf(lifetime: Lifetime, day: string): string | null {
   if (lifetime === 'never') return null;
   if (lifetime === 'own') return new Date(`${day}T23:59:59`).toISOString();
-  return new Date(Date.now() + days[lifetime] * dayMilliseconds).toISOString();
+  return new Date(now() + days[lifetime] * dayMilliseconds).toISOString();
 }
 
 interface ScopeChecksProps {

@@ -10,6 +10,7 @@ import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
+import { toNameKey } from '../uploads/names.ts';
 import { isEnded } from './expiry.tsx';
 import { KeySecret } from './key-secret.tsx';
 import { type About, KeyTable } from './key-table.tsx';
@@ -28,7 +29,7 @@ const many = 8;
 /** Whether a key is meant by some words: a part of its name, or its end, alone or in the whole key. */
 function isMeant({ name, last4 }: ApiKey, words: string): boolean {
   const wanted = words.trim();
-  return name.toLowerCase().includes(wanted.toLowerCase()) || wanted.endsWith(last4);
+  return toNameKey(name).includes(toNameKey(wanted)) || wanted.endsWith(last4);
 }
 
 type Asked = { about: 'create' } | { about: About; key: ApiKey };

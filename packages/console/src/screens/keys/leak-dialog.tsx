@@ -2,6 +2,7 @@ import type { ApiKey } from '@cadiz/client';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { Check, Field, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
@@ -19,7 +20,7 @@ type Choice = (typeof choices)[number];
 /** @returns an ISO timestamp; undefined while `typed` is no moment */
 function toSince(choice: Choice, typed: string, { createdAt }: ApiKey): string | undefined {
   if (choice === 'made') return createdAt;
-  if (choice !== 'own') return new Date(Date.now() - hours[choice] * 3_600_000).toISOString();
+  if (choice !== 'own') return new Date(now() - hours[choice] * 3_600_000).toISOString();
   const at = Date.parse(typed);
   return Number.isNaN(at) ? undefined : new Date(at).toISOString();
 }

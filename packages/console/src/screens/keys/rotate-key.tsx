@@ -1,6 +1,7 @@
 import type { ApiKey } from '@cadiz/client';
 import { useState } from 'react';
 import { call } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Select } from '../../components/field.tsx';
@@ -15,7 +16,7 @@ const choices: readonly Overlap[] = ['none', 'hour', 'day', 'week'];
 
 /** Until when the old key works: never longer than it would anyway. */
 function endOf({ expiresAt }: ApiKey, overlap: Overlap): string {
-  const end = Date.now() + overlaps[overlap] * 1000;
+  const end = now() + overlaps[overlap] * 1000;
   return new Date(expiresAt === null ? end : Math.min(end, Date.parse(expiresAt))).toISOString();
 }
 

@@ -9,6 +9,7 @@ import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { isTyped } from '../../typed.ts';
 
 /** The end of a project, after its name has been typed. */
 export function DeleteProject({ project }: { project: Project }) {
@@ -50,7 +51,7 @@ function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
       lead={content}
       submit={settings.deleteForGood}
       isDanger
-      isOff={typed !== project.name}
+      isOff={!isTyped(typed, project.name)}
       onClose={onClose}
       send={async ({ force }) => {
         await call('deleteProject', { projectId: project.id, ...(force === 'on' && { force: 'true' as const }) });

@@ -2,6 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
 import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react';
 import { text } from '../../text/text.ts';
+import { toNameKey } from '../uploads/names.ts';
 import '../../styles/screens/palette.css';
 import type { Here } from './here.ts';
 import { Keys } from './keys.tsx';
@@ -156,9 +157,11 @@ function Option({ id, command: { label, icon, tail, keys }, words, isOn, onEnter
 /** What was typed stands out in a label. */
 function Marked({ label, words }: { label: string; words: string }) {
   const [first = ''] = words.split(/\s+/);
-  const at = first === '' ? -1 : label.toLocaleLowerCase().indexOf(first.toLocaleLowerCase());
-  if (at < 0) return label;
-  const end = at + first.length;
+  const inLabel = toNameKey(label);
+  const at = first === '' ? -1 : inLabel.indexOf(toNameKey(first));
+  // Places in one that is longer or shorter are not those in the label.
+  if (at < 0 || inLabel.length !== label.length) return label;
+  const end = at + toNameKey(first).length;
   return (
     <Fragment>
       {label.slice(0, at)}

@@ -2,6 +2,7 @@ import { Search } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { Dialog } from '../../components/dialog.tsx';
 import { text } from '../../text/text.ts';
+import { toNameKey } from '../uploads/names.ts';
 import '../../styles/screens/shortcuts.css';
 import { Keys } from './keys.tsx';
 import { closeOverlay } from './overlays.ts';
@@ -73,6 +74,6 @@ export function ShortcutList() {
 }
 
 function filter({ title, shortcuts }: ShortcutGroup, words: string): ShortcutGroup {
-  const wanted = words.trim().toLocaleLowerCase();
-  return { title, shortcuts: shortcuts.filter(({ label }) => label.toLocaleLowerCase().includes(wanted)) };
+  const wanted = toNameKey(words.trim());
+  return { title, shortcuts: shortcuts.filter(({ label }) => toNameKey(label).includes(wanted)) };
 }

@@ -7,6 +7,7 @@ import { projectsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { KindIcon } from '../files/kind-icon.tsx';
 import type { Entry } from '../files/use-listing.ts';
+import { toNameKey } from '../uploads/names.ts';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
 import { openOverlay } from './overlays.ts';
@@ -38,9 +39,8 @@ const mostFound = 8;
 const matches =
   (words: string) =>
   ({ label }: Command): boolean => {
-    const inLabel = label.toLocaleLowerCase();
-    return words
-      .toLocaleLowerCase()
+    const inLabel = toNameKey(label);
+    return toNameKey(words)
       .split(/\s+/)
       .every((word) => inLabel.includes(word));
   };

@@ -1,4 +1,5 @@
 import type { Ticket } from '@cadiz/client';
+import { now } from '../../clock.ts';
 
 /** `keyEnded`: the key that it was created with no longer works, and no ticket outlives its key. */
 export type TicketState = 'live' | 'exhausted' | 'expired' | 'keyEnded' | 'revoked';
@@ -7,7 +8,7 @@ export type TicketState = 'live' | 'exhausted' | 'expired' | 'keyEnded' | 'revok
 export function stateOf(ticket: Ticket, endedKeys: ReadonlySet<string> = new Set()): TicketState {
   const { revokedAt, expiresAt, left, createdBy } = ticket;
   if (revokedAt !== null) return 'revoked';
-  if (Date.parse(expiresAt) < Date.now()) return 'expired';
+  if (Date.parse(expiresAt) < now()) return 'expired';
   if ('apiKeyId' in createdBy && endedKeys.has(createdBy.apiKeyId)) return 'keyEnded';
   return left.files === 0 || left.bytes === 0 ? 'exhausted' : 'live';
 }

@@ -13,6 +13,7 @@ import { toast, toastError } from '../../components/toast.tsx';
 import { formatBytes, formatDay } from '../../format.ts';
 import { membersQuery, projectsQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { isTyped } from '../../typed.ts';
 import { refresh } from '../files/commands.ts';
 import { FileName } from '../files/file-name.tsx';
 import { Page } from '../page.tsx';
@@ -165,7 +166,7 @@ function EmptyTrash({ open, projectId, onClose }: { open: boolean; projectId: st
       footer={
         <>
           <Button onClick={close}>{text.common.cancel}</Button>
-          <Button look="danger" disabled={typed !== name} busy={empty.isPending} onClick={() => empty.mutate()}>
+          <Button look="danger" disabled={!isTyped(typed, name)} busy={empty.isPending} onClick={() => empty.mutate()}>
             {trash.emptyForGood}
           </Button>
         </>

@@ -1,7 +1,7 @@
 import type { Client, ListedFile, ListedFolder, Listing } from '@cadiz/client';
 import { codeOf } from '../../api.ts';
 
-/** As the service compares names: regardless of case, and of how accents are composed. */
+/** As the service compares names, whatever the language of the browser: regardless of case, and of how accents are composed. */
 export const toNameKey = (name: string): string => name.normalize('NFC').toLowerCase().toUpperCase().normalize('NFC');
 
 /** What is called so in a folder. */

@@ -1,6 +1,8 @@
+import { hasJustAnswered } from '../../api.ts';
+
 /** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
 
-let isAway = !navigator.onLine;
+let isAway = false;
 let probing: Promise<void> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
@@ -29,6 +31,12 @@ export function untilReachable(): Promise<void> {
   });
 }
 
+/** The same for what is lost if it is asked for in vain: looks, unless the service has just answered. */
+export async function untilAnswering(): Promise<void> {
+  if (!hasJustAnswered()) await look();
+  await untilReachable();
+}
+
 function set(away: boolean): void {
   if (away === isAway) return;
   isAway = away;
@@ -38,7 +46,6 @@ function set(away: boolean): void {
 /** Looks whether the service can be reached; if not, goes on looking until it can. Resolves after the first look. */
 export function look(): Promise<void> {
   clearTimeout(timer);
-  // Without a network it is over at once, before there is anything to forget.
   probing ??= probe().finally(() => {
     probing = undefined;
   });
@@ -46,7 +53,7 @@ export function look(): Promise<void> {
 }
 
 async function probe(): Promise<void> {
-  const away = !navigator.onLine || !(await answers());
+  const away = !(await answers());
   set(away);
   if (away) timer = setTimeout(look, pauseMilliseconds);
 }
@@ -61,6 +68,6 @@ async function answers(): Promise<boolean> {
   }
 }
 
-window.addEventListener('offline', () => set(true));
+// A service on this machine needs no network. A look that had begun before tells nothing.
+window.addEventListener('offline', () => void look().then(look));
 window.addEventListener('online', look);
-if (isAway) void look();

@@ -1,6 +1,7 @@
 import type { Answer } from '@cadiz/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { locale } from '../../format.ts';
 
 /** How many days are looked at. */
@@ -28,7 +29,7 @@ const toDay = (milliseconds: number): string => new Date(milliseconds).toISOStri
  * @param createdAt when the project was created
  */
 export function fillDays(counted: readonly Counted[], period: Period, createdAt: string): Day[] {
-  const last = Date.parse(counted.at(-1)?.day ?? toDay(Date.now()));
+  const last = Date.parse(counted.at(-1)?.day ?? toDay(now()));
   const byDay = new Map(counted.map(({ day, ...figures }) => [day, figures]));
   return Array.from({ length: period }, (_, index) => {
     const day = toDay(last - (period - 1 - index) * dayMilliseconds);
@@ -41,7 +42,7 @@ export const dailyQuery = (projectId: string, period: Period) =>
   queryOptions({
     queryKey: ['usage', projectId, 'daily', period],
     queryFn: async () => {
-      const from = toDay(Date.now() - (period - 1) * dayMilliseconds);
+      const from = toDay(now() - (period - 1) * dayMilliseconds);
       return (await call('dailyUsage', { projectId, from })).days;
     },
   });

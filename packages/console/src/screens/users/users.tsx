@@ -7,6 +7,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
+import { toNameKey } from '../uploads/names.ts';
 import { type Question, QuestionDialog } from './question.tsx';
 import { UserTable } from './user-table.tsx';
 import { usersQuery } from './users-query.ts';
@@ -29,8 +30,8 @@ function Accounts() {
   const [question, setQuestion] = useState<Question>();
   const { users } = text;
   const read = query.data?.pages.flatMap((page) => page.users) ?? [];
-  const wanted = words.trim().toLocaleLowerCase();
-  const found = read.filter(({ name, email }) => `${name}\n${email}`.toLocaleLowerCase().includes(wanted));
+  const wanted = toNameKey(words.trim());
+  const found = read.filter(({ name, email }) => toNameKey(`${name}\n${email}`).includes(wanted));
   return (
     <Page
       title={text.nav.people}

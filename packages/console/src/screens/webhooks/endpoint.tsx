@@ -13,6 +13,7 @@ import {
 } from 'lucide-react';
 import { lazy, Suspense } from 'react';
 import { call } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Badge } from '../../components/parts.tsx';
@@ -73,7 +74,7 @@ export function Endpoint({ webhook, isOpen, onToggle, onEdit, onRotate, onDelete
     });
   const replay = () =>
     mutate(async () => {
-      const failedSince = new Date(Date.now() - missedMilliseconds).toISOString();
+      const failedSince = new Date(now() - missedMilliseconds).toISOString();
       return webhooks.replayed((await call('replayWebhook', { projectId, id, failedSince })).events);
     });
   const More = isOpen ? ChevronUp : ChevronDown;
