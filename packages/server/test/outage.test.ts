@@ -163,8 +163,8 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
       return key;
     };
     const [used, revoked] = [await make(), await make()];
-    unused = await Promise.all(Array.from({ length: 8 }, async () => (await make()).key));
-    unusedRevoked = await Promise.all(Array.from({ length: 8 }, makeRevoked));
+    unused = await Promise.all(Array.from({ length: 12 }, async () => (await make()).key));
+    unusedRevoked = await Promise.all(Array.from({ length: 12 }, makeRevoked));
     keys = { used: used.key, revoked: revoked.key, unknown: mintToken() };
     expect((await presign(keys.used)).status).toBe(200);
     expect((await presign(keys.revoked)).status).toBe(200);
@@ -239,6 +239,29 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'";
     while ((await admin.query(terminate)).rowCount) await takeAll();
     await takeAll();
+    await expectUnavailable(makeRequests());
+    await expectTheRest();
+    await undo();
+    undo = undefined;
+    await expectRecovery();
+  });
+
+  test.each([
+    ['a user that may not log in', 'alter role postgres nologin', 'alter role postgres login'],
+    [
+      'a database that takes no connections',
+      'alter database postgres allow_connections false',
+      'alter database postgres allow_connections true',
+    ],
+  ])('refused, with %s: 503 until the service is let in', async (_, refuse, allow) => {
+    const admin = new pg.Client({ connectionString: database.replace(/postgres$/, 'template1') });
+    await admin.connect();
+    undo = async () => {
+      await admin.query(allow);
+      await admin.end();
+    };
+    await admin.query(refuse);
+    await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'cadiz%'");
     await expectUnavailable(makeRequests());
     await expectTheRest();
     await undo();

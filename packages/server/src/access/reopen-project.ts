@@ -4,6 +4,7 @@ import { type Asker, type Caller, type Maker, type SessionCaller, toAsker, userO
 import { findApiKeyCaller } from './find-api-key-caller.ts';
 import { findSessionCaller } from './find-session-caller.ts';
 import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
+import { invalidApiKey } from './invalid-api-key.ts';
 import { type OpenProject, openProject, type Right } from './open-project.ts';
 
 /**
@@ -17,12 +18,23 @@ export async function reopenProject<R extends Right>(
   right: R,
 ): Promise<{ project: OpenProject<R>; caller: Caller } | undefined> {
   try {
-    const caller = await findCaller(deps, asker);
-    return caller && { project: await openProject(deps, caller, projectId, right), caller };
+    return await requireAgain(deps, asker, projectId, right);
   } catch (error) {
     if (error instanceof Problem && error.status < 500) return undefined;
     throw error;
   }
+}
+
+/** @throws Problem invalid_api_key, session_required, and those of `openProject` */
+async function requireAgain<R extends Right>(
+  deps: Pick<Deps, 'db' | 'access' | 'now'>,
+  asker: Asker,
+  projectId: string,
+  right: R,
+): Promise<{ project: OpenProject<R>; caller: Caller }> {
+  const caller = await findCaller(deps, asker);
+  if (!caller) throw asker.kind === 'apiKey' ? invalidApiKey() : new Problem('session_required');
+  return { project: await openProject(deps, caller, projectId, right), caller };
 }
 
 function findCaller(deps: Pick<Deps, 'db' | 'now'>, { kind, id }: Asker): Promise<Caller | undefined> {
@@ -84,7 +96,7 @@ export function createAccessClock(
 /**
  * For calling repeatedly during a long read: looks up whether the caller may still read, at once when access has changed, and otherwise at
  * most this often.
- * @returns a function that throws an Error if the caller may not
+ * @returns a function that throws a Problem if the caller may not: invalid_api_key, session_required, and those of `openProject`
  */
 export function createAccessCheck(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
@@ -96,7 +108,6 @@ export function createAccessCheck(
   const asker = toAsker(caller);
   return async () => {
     if (!isDue()) return;
-    if (await reopenProject(deps, asker, projectId, 'files:read')) return;
-    throw new Error('The caller who asked for this has lost access.');
+    await requireAgain(deps, asker, projectId, 'files:read');
   };
 }

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { CommitNotReplicated } from './database-errors.ts';
+import { CommitNotReplicated, ConnectionNotOpened } from './database-errors.ts';
 import { type Link, LinkDown } from './link.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 
@@ -22,7 +22,8 @@ export interface ClientConfig extends pg.ClientConfig {
 }
 
 /**
- * A `pg` connection with three additions that apply to every statement:
+ * A `pg` connection that says of whatever kept it from being opened that it did (ConnectionNotOpened), with three additions that
+ * apply to every statement:
  * - a commit that did not reach the standby PostgreSQL must wait for fails (CommitNotReplicated);
  * - a statement outside a transaction that conflicted with another one is sent again (`retryConflicts`);
  * - a server that turns out to be read-only is left, so that the next connection finds the one that is not.
@@ -42,8 +43,8 @@ export class Client extends pg.Client {
   }
 
   override connect(): Promise<pg.Client>;
-  override connect(callback: (error: Error) => void): void;
-  override connect(callback?: (error: Error) => void): Promise<pg.Client> | undefined {
+  override connect(callback: (error: Error | null) => void): void;
+  override connect(callback?: (error: Error | null) => void): Promise<pg.Client> | undefined {
     if (this.#link?.isDown) {
       const down = new LinkDown();
       if (callback === undefined) return Promise.reject(down);
@@ -51,8 +52,8 @@ export class Client extends pg.Client {
       return undefined;
     }
     this.#link?.add(this);
-    if (callback === undefined) return super.connect();
-    super.connect(callback);
+    if (callback === undefined) return super.connect().catch((error: Error) => Promise.reject(toNotOpened(error)));
+    super.connect((error: Error | null) => callback(error && toNotOpened(error)));
     return undefined;
   }
 
@@ -87,6 +88,10 @@ export class Client extends pg.Client {
       Reflect.apply(super.query, this, [...args, end]);
     });
   }
+}
+
+function toNotOpened(reason: Error): Error {
+  return reason instanceof LinkDown ? reason : new ConnectionNotOpened(reason);
 }
 
 /**

@@ -41,6 +41,26 @@ export class DatabaseUnreachable extends Error {
   override readonly name = 'DatabaseUnreachable';
 }
 
+/**
+ * A new connection to PostgreSQL was not opened: nobody is there, or the server refused it, for instance because the password has
+ * changed. A later one may be. It has the words of its reason, which the log would repeat if it were the cause.
+ */
+export class ConnectionNotOpened extends Error {
+  override readonly name = 'ConnectionNotOpened';
+  /** Of the system or of PostgreSQL. */
+  readonly code: string | undefined;
+
+  constructor(reason: Error) {
+    // A host with several addresses fails with one error for each of them.
+    super(reason instanceof AggregateError ? reason.errors.map(toMessage).join('; ') : reason.message);
+    this.code = (reason as NodeJS.ErrnoException).code;
+  }
+}
+
+function toMessage(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** More listings are waiting for the database than it can serve soon. */
 export class TooManyListings extends Error {
   override readonly name = 'TooManyListings';

@@ -104,7 +104,33 @@ const earlierForms: Record<string, EarlierForm[]> = {
       more: (last) => excerpt(last, 'create table quarantines'),
     },
   ],
+  '0009-proven-addresses.sql': [
+    // Only comments differed.
+    { sha256: 'cddda3ebed818cfc9117f8391d76dd9db1df2204fc382c1415944642f16d7a49', more: '' },
+  ],
+  '0010-keys-and-room.sql': [
+    {
+      sha256: 'b878400acf918531c16d4e26bfc9949019d72c10178ac8a56a677660e5c7782a',
+      more: (last) => excerpt(last, 'alter table projects'),
+    },
+  ],
+  '0011-work.sql': [
+    {
+      sha256: '29515c06440c75fadd5b78409186081f13af70934cfb2e0dd96a8631c57bc909',
+      more: 'alter table work drop constraint work_pkey, add primary key (project_id, kind, subject);',
+    },
+  ],
 };
+
+/**
+ * Migrations that a database from before the first release can lack although it has the next one, which was merged earlier. The
+ * two do not depend on each other.
+ */
+export const mergedLate: ReadonlySet<string> = new Set([
+  '0009-proven-addresses.sql',
+  '0013-tickets.sql',
+  '0015-operations.sql',
+]);
 
 /** Migrations that were renamed: old name to new name. */
 const renamed: Record<string, string> = { '0003-janitor.sql': '0004-janitor.sql' };

@@ -251,16 +251,11 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
 }
 
 function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
-  // A host with several addresses fails with one error for each of them.
-  const reason = error instanceof AggregateError ? error.errors.map(toMessage).join('; ') : toMessage(error);
+  const reason = error instanceof Error ? error.message : String(error);
   const { host, database, port } = new pg.Client(url);
   return new DatabaseUnreachable(
     `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason.replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
   );
-}
-
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function wrap(

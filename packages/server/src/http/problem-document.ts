@@ -1,6 +1,6 @@
 import { errorCatalogue } from '@cadiz/contract';
 import pg from 'pg';
-import { CommitNotReplicated, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
+import { CommitNotReplicated, ConnectionNotOpened, ListingTooSlow, TooManyListings } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 import type { Exchange } from './exchange.ts';
 
@@ -76,9 +76,9 @@ function fromDatabase(error: pg.DatabaseError): Problem {
   const code = error.code ?? '';
   const absent = code === '23503' ? absentRows[error.constraint ?? ''] : undefined;
   if (absent) return new Problem(absent, undefined, { cause: error });
-  // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only, 40
-  // serialisation or deadlock, 55P03 lock timeout: all of them pass without intervention.
-  if (/^(?:08|53|57|40|25006|58|55P03)/.test(code)) return databaseUnavailable(error);
+  // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only, 25P03 and 25P04
+  // a transaction that took too long, 40 serialisation or deadlock, 55P03 lock timeout: all of them pass without intervention.
+  if (/^(?:08|53|57|40|25006|25P0[34]|58|55P03)/.test(code)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }
 
@@ -98,6 +98,7 @@ const connectionMessages =
   /^(?:Connection terminated|timeout exceeded when trying to connect|timeout expired|Query read timeout|Client has encountered a connection error|Cannot use a pool after calling end|The embedded database)/;
 
 function isConnectionError(error: unknown): error is Error {
+  if (error instanceof ConnectionNotOpened) return true;
   if (!(error instanceof Error)) return false;
   return connectionCodes.has(String((error as NodeJS.ErrnoException).code)) || connectionMessages.test(error.message);
 }

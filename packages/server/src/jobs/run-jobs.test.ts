@@ -61,6 +61,16 @@ it('leaves a job alone that is not due, until it is made due', async () => {
   await eventually(() => expect(runs).toBe(2));
 });
 
+it('runs a job that was planned by a clock that ran ahead and has been set back', async () => {
+  let runs = 0;
+  start([{ name: 'seldom', everySeconds: rarely, run: async () => void runs++ }]);
+  await eventually(() => expect(runs).toBe(1));
+  await db.pool.query(`update jobs set due_at = now() + interval '2 days' where name = 'seldom'`);
+  await eventually(() => expect(runs).toBe(2));
+  const { rows } = await db.pool.query(`select due_at <= now() + interval '1 hour' as "isSoon" from jobs`);
+  expect(rows).toEqual([{ isSoon: true }]);
+});
+
 it('runs a job again that was made due while it ran', async () => {
   let runs = 0;
   let finish: () => void = () => undefined;

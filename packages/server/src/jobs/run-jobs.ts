@@ -29,6 +29,9 @@ export interface JobTimes {
 
 const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retrySeconds: 60 };
 
+/** By how much more than its interval a job may be due later: two statements see the clock at different moments. */
+const clockSeconds = 60;
+
 interface JobSurroundings {
   pool: pg.Pool;
   /** Whether only this process uses the database: then any lease it finds at the start belongs to a dead process. */
@@ -68,23 +71,25 @@ export function startJobs(
 
   /**
    * Claims due jobs that nobody is running or claiming at this moment: two processes that each claim several never wait
-   * for each other.
+   * for each other. A job that is due later than it can be was planned by a clock that was wrong, and is due.
    */
   async function claim(): Promise<Job[]> {
     const free = jobs.filter(({ name }) => !running.has(name));
     if (free.length === 0) return [];
+    const names = free.map(({ name }) => name);
     const { rows } = await pool.query<{ name: string }>({
       name: 'claim-jobs',
       text: `update jobs set lease = $1, leased_until = now() + $2 * interval '1 second',
                due_at = now() + mine.every * interval '1 second'
              from unnest($3::text[], $4::float8[]) as mine (name, every)
              where jobs.name = mine.name and jobs.name = any(array(
-               select name from jobs
-               where name = any($3) and (leased_until is null and due_at <= now() or leased_until <= now())
-               for update skip locked
+               select jobs.name from jobs join unnest($3::text[], $4::float8[]) as known (name, every) using (name)
+               where leased_until is null and (due_at <= now() or due_at > now() + (every + $5) * interval '1 second')
+                 or leased_until <= now()
+               for update of jobs skip locked
              ))
              returning jobs.name`,
-      values: [lease, leaseSeconds, free.map(({ name }) => name), free.map(({ everySeconds }) => everySeconds)],
+      values: [lease, leaseSeconds, names, free.map(({ everySeconds }) => everySeconds), clockSeconds],
     });
     return free.filter((job) => rows.some(({ name }) => name === job.name));
   }

@@ -11,7 +11,7 @@ export const webhookWork = 'webhook';
 export function deliverySql(numbered: string): string {
   return `delivered as (
     insert into webhook_deliveries (project_id, endpoint_id, event_id, seq, type, at, due_at)
-    select event.project_id, endpoint.id, event.id, event.seq, event.type, event.at, event.at
+    select event.project_id, endpoint.id, event.id, event.seq, event.type, event.at, least(event.at, now())
     from webhook_endpoints as endpoint join ${numbered} as event using (project_id)
     where endpoint.enabled and (endpoint.types is null or event.type = any(endpoint.types))
     returning project_id, endpoint_id

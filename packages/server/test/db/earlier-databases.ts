@@ -10,7 +10,7 @@ const earlier = new URL('./earlier-migrations/', import.meta.url);
 
 /**
  * The migrations of earlier databases, in the order of versions. `0002-library.3` is the third of the forms that file
- * had before the first release; a name without a number means the present form.
+ * had before the first release; a name without a number means the present form. Some lack a migration that was merged late.
  */
 export const earlierDatabases: string[][] = [
   ['0001-foundation.1'],
@@ -37,7 +37,21 @@ export const earlierDatabases: string[][] = [
     ['0005-sign-in.3', '0006-keys-and-audit.2', '0007-rate-limits'],
     ['0005-sign-in', '0006-keys-and-audit.2', '0007-rate-limits'],
     ['0005-sign-in', '0006-keys-and-audit', '0007-rate-limits'],
-    ['0005-sign-in', '0006-keys-and-audit', '0007-rate-limits', '0008-expired-sign-ins'],
+    ...[
+      [],
+      ['0009-proven-addresses.1'],
+      ['0010-keys-and-room.1'],
+      ['0010-keys-and-room'],
+      ['0009-proven-addresses.1', '0010-keys-and-room'],
+      ['0009-proven-addresses', '0010-keys-and-room', '0011-work.1'],
+      ...[['0014-metadata-and-links'], ['0013-tickets', '0014-metadata-and-links', '0016-console']].map((more) => [
+        '0009-proven-addresses',
+        '0010-keys-and-room',
+        '0011-work',
+        '0012-search-additions',
+        ...more,
+      ]),
+    ].map((more) => ['0005-sign-in', '0006-keys-and-audit', '0007-rate-limits', '0008-expired-sign-ins', ...more]),
   ].map((more) => ['0001-foundation', '0002-library', '0003-invitations', '0004-janitor', ...more]),
 ];
 

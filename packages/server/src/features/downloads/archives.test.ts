@@ -605,7 +605,7 @@ describe('an archive that cannot be complete breaks off', () => {
       await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
       await later();
     };
-    await expect(readAround(link, revoke, 3)).rejects.toThrow('has lost access');
+    await expect(readAround(link, revoke, 3)).rejects.toMatchObject({ code: 'invalid_api_key' });
   });
 
   test('if the session that asked for it ends on the way', async () => {
@@ -617,7 +617,7 @@ describe('an archive that cannot be complete breaks off', () => {
       await service.call('POST', '/api/auth/sign-out', { as: bob });
       service.advance(1000);
     };
-    await expect(readAround(link, signOut)).rejects.toThrow('has lost access');
+    await expect(readAround(link, signOut)).rejects.toMatchObject({ code: 'session_required' });
   });
 });
 

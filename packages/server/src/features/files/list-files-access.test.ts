@@ -51,14 +51,65 @@ test('a slow reader who still has access reads to the end', async () => {
 test('a listing ends if its key is revoked on the way (checklist 28)', async () => {
   const { id, key } = await service.createKey(ada, projectId);
   const revoke = () => byAda('DELETE', `/api/api-keys/${id}`);
-  await expect(readAround(bearer(key), revoke)).rejects.toThrow('has lost access');
+  await expect(readAround(bearer(key), revoke)).rejects.toMatchObject({ code: 'invalid_api_key' });
 });
 
 test.each([
-  ['is disabled', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
-  ['signs out', () => byBob('POST', '/api/auth/sign-out')],
-  ['is removed from the project', (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`)],
-])('a listing ends if the user who asked for it %s', async (_what, end) => {
+  [
+    'a revoked key',
+    401,
+    'invalid_api_key',
+    async () => {
+      const { id, key } = await service.createKey(ada, projectId);
+      return { headers: bearer(key), end: () => byAda('DELETE', `/api/api-keys/${id}`) };
+    },
+  ],
+  [
+    'a session that has ended',
+    401,
+    'session_required',
+    async () => {
+      bob = await service.join(ada, projectId, 'viewer');
+      return { headers: { Cookie: bob.cookie }, end: () => byBob('POST', '/api/auth/sign-out') };
+    },
+  ],
+  [
+    'a member who is removed',
+    404,
+    'project_not_found',
+    async () => {
+      bob = await service.join(ada, projectId, 'viewer');
+      const end = () => byAda('DELETE', `/api/projects/${projectId}/members/${bob.id}`);
+      return { headers: { Cookie: bob.cookie }, end };
+    },
+  ],
+])('a listing of which nothing is sent yet says that of %s', async (_who, status, code, make) => {
+  const { headers, end } = await make();
+  const { deps } = service;
+  const { listing } = deps.db;
+  let pages = 0;
+  // Ends the access while the first page is read.
+  const query: typeof listing.query = async (statement, reading) => {
+    pages += 1;
+    if (pages === 2) await end();
+    return listing.query(statement, reading);
+  };
+  const slow = { ...deps, db: Object.assign(Object.create(deps.db), { listing: { ...listing, query } }) };
+  const { createApp } = await import('../../http/app.ts');
+  const url = `${deps.config.publicUrl}/api/storage/list?projectId=${projectId}&search=file`;
+  const response = await createApp(slow).fetch(new Request(url, { headers }));
+  expect([response.status, ((await response.json()) as { code: string }).code]).toEqual([status, code]);
+});
+
+test.each([
+  ['is disabled', 'session_required', (id: string) => byAda('PATCH', `/api/users/${id}`, { disabled: true })],
+  ['signs out', 'session_required', () => byBob('POST', '/api/auth/sign-out')],
+  [
+    'is removed from the project',
+    'project_not_found',
+    (id: string) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`),
+  ],
+])('a listing ends if the user who asked for it %s', async (_what, code, end) => {
   bob = await service.join(ada, projectId, 'viewer');
-  await expect(readAround({ Cookie: bob.cookie }, () => end(bob.id))).rejects.toThrow('has lost access');
+  await expect(readAround({ Cookie: bob.cookie }, () => end(bob.id))).rejects.toMatchObject({ code });
 });

@@ -111,6 +111,15 @@ function startOtherProcess() {
 const named = ({ body }: Delivered): string => JSON.parse(body).data.name;
 
 describe('a delivery', () => {
+  test('of an event that a process recorded whose clock is ahead is due at once', async () => {
+    await create();
+    move(10 * minute);
+    await happen('ahead');
+    move(-10 * minute);
+    await deliver();
+    expect(receiver.received.map(named)).toEqual(['ahead']);
+  });
+
   test('is the event, signed so that standardwebhooks and svix verify it', async () => {
     const { id, secret } = await create({ types: null });
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
