@@ -12,11 +12,10 @@ export function setClock({ headers }: Response): void {
 /** The time of the service, in milliseconds since 1970. */
 export const now = (): number => Date.now() + behind;
 
-/** The time to the minute, for what says how long ago something was. It goes on while something listens. */
-
 let timer: ReturnType<typeof setInterval> | undefined;
 const listeners = new Set<() => void>();
 
+/** The time to the minute, for what says how long ago something was. It goes on while something listens. */
 export const readMinute = (): number => Math.floor(now() / minuteMilliseconds);
 
 export function everyMinute(listener: () => void): () => void {

@@ -1,4 +1,4 @@
-import { cloneElement, lazy, Suspense, useState } from 'react';
+import { cloneElement, lazy, type ReactElement, Suspense, useState } from 'react';
 import { onceReachable } from '../once-reachable.ts';
 import type { MenuProps } from './menu-popup.tsx';
 
@@ -7,18 +7,29 @@ const MenuPopup = lazy(async () => ({ default: (await load()).MenuPopup }));
 
 /** A menu of actions: arrows, Home, End, the first letter and Escape work; the focus goes back to its button. */
 export function Menu(props: MenuProps) {
+  return (
+    <MenuButton trigger={props.trigger} load={load}>
+      <MenuPopup {...props} />
+    </MenuButton>
+  );
+}
+
+interface MenuButtonProps extends Pick<MenuProps, 'trigger'> {
+  /** Loads what it opens, which begins before it is clicked. */
+  load: () => Promise<unknown>;
+  /** What takes its place then. */
+  children: ReactElement;
+}
+
+/** The button of a menu that is loaded when it is wanted. */
+export function MenuButton({ trigger, load, children }: MenuButtonProps) {
   const [isWanted, setWanted] = useState(false);
-  const button = cloneElement(props.trigger, {
+  const button = cloneElement(trigger, {
     'aria-haspopup': 'menu',
     'aria-expanded': false,
     onPointerEnter: load,
     onFocus: load,
     onClick: () => setWanted(true),
   });
-  if (!isWanted) return button;
-  return (
-    <Suspense fallback={button}>
-      <MenuPopup {...props} />
-    </Suspense>
-  );
+  return isWanted ? <Suspense fallback={button}>{children}</Suspense> : button;
 }

@@ -1,9 +1,13 @@
 import { Ellipsis } from 'lucide-react';
-import { Menu } from '../../components/menu.tsx';
+import { lazy } from 'react';
+import { MenuButton } from '../../components/menu.tsx';
 import { Avatar } from '../../components/parts.tsx';
+import { onceReachable } from '../../once-reachable.ts';
 import { useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { useAccountActions } from './use-account-actions.ts';
+
+const load = onceReachable(() => import('./account-popup.tsx'));
+const AccountPopup = lazy(async () => ({ default: (await load()).AccountPopup }));
 
 /** Who is signed in, and what is theirs. */
 export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
@@ -21,12 +25,13 @@ export function AccountMenu({ isSmall = false }: { isSmall?: boolean }) {
     </button>
   );
   return (
-    <Menu
-      trigger={trigger}
-      side={isSmall ? 'bottom' : 'top'}
-      align={isSmall ? 'end' : 'start'}
-      head={<div className="cap clip">{email}</div>}
-      actions={useAccountActions()}
-    />
+    <MenuButton trigger={trigger} load={load}>
+      <AccountPopup
+        trigger={trigger}
+        side={isSmall ? 'bottom' : 'top'}
+        align={isSmall ? 'end' : 'start'}
+        head={<div className="cap clip">{email}</div>}
+      />
+    </MenuButton>
   );
 }
