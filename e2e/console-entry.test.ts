@@ -35,6 +35,8 @@ describe.runIf(triesJourneys)('before there is a session', () => {
     const page = await tested.openPage();
     await page.goto(`${tested.url}/sign-in`);
     await page.getByRole('link', { name: 'Forgot your password?' }).click();
+    // The page before it asks for an address as well.
+    await page.getByRole('button', { name: 'Send the link' }).waitFor();
     await page.getByLabel('E-mail').fill(email);
     await page.getByRole('button', { name: 'Send the link' }).click();
     await page.getByText('a link is on its way').waitFor();
