@@ -1,5 +1,5 @@
 import { readFile } from 'node:fs/promises';
-import { type Client, createClient } from '@cadiz/client';
+import type { Client } from '@cadiz/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
@@ -18,8 +18,7 @@ afterAll(async () => {
 /** A project, and a client that fills it and looks into it. */
 async function createFilled(name: string): Promise<{ projectId: string; cadiz: Client }> {
   const projectId = await tested.createProject(name);
-  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name, projectId });
-  return { projectId, cadiz: createClient({ baseUrl: tested.url, apiKey: key }) };
+  return { projectId, cadiz: await tested.connect(projectId, name) };
 }
 
 async function fill(cadiz: Client, names: readonly string[], folder: string | null = null): Promise<void> {

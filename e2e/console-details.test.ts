@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { type Client, createClient } from '@cadiz/client';
+import type { Client } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,8 +19,7 @@ afterAll(async () => {
 /** A project, and a client that fills it and looks into it. */
 async function createFilled(name: string): Promise<{ projectId: string; cadiz: Client }> {
   const projectId = await tested.createProject(name);
-  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name, projectId });
-  return { projectId, cadiz: createClient({ baseUrl: tested.url, apiKey: key }) };
+  return { projectId, cadiz: await tested.connect(projectId, name) };
 }
 
 /** Uploads files of text. @param files their contents by their names */

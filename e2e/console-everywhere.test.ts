@@ -1,4 +1,3 @@
-import { createClient } from '@cadiz/client';
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
@@ -13,8 +12,7 @@ beforeAll(async () => {
   if (!triesJourneys) return;
   tested = await startConsole();
   const projectId = await tested.createProject('Harbour Journal');
-  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Website', projectId });
-  const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+  const cadiz = await tested.connect(projectId, 'Website');
   await cadiz.folders.ensure(['Interviews/2026']);
   await cadiz.uploads
     .create(['a.txt', longName, '🐟 شاطئ.txt'].map((name) => new File([name], name, { type: 'text/plain' })))

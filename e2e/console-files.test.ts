@@ -1,4 +1,3 @@
-import { createClient } from '@cadiz/client';
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
@@ -228,8 +227,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.getByText(/Uploading \d+ of 1000/).waitFor();
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByRole('heading', { name: '1,000 files uploaded' }).waitFor({ timeout: 120_000 });
-    const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
-    const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+    const cadiz = await tested.connect(projectId);
     const inSeven: string[] = [];
     for await (const { fileName } of cadiz.files.list({ folder: 'tree/7' })) inSeven.push(fileName);
     expect(inSeven.sort()).toEqual(Array.from({ length: 100 }, (_, index) => `file ${index * 10 + 7}.txt`).sort());

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../scripts/series.mjs';
 import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
@@ -24,8 +23,7 @@ describe.runIf(triesJourneys)('a file of the largest size', () => {
     timeout: 1200_000,
   }, async () => {
     const projectId = await tested.createProject('Large');
-    const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
-    const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+    const cadiz = await tested.connect(projectId);
     const folder = await mkdtemp(join(tmpdir(), 'cadiz-large-'));
     const path = join(folder, 'film.mov');
     const marks = [0, Math.floor(size / 3), size - 16].map((at) => ({ at, bytes: randomBytes(16) }));

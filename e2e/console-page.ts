@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { existsSync } from 'node:fs';
+import { type Client, createClient } from '@cadiz/client';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { beforeEach, expect } from 'vitest';
@@ -41,6 +42,8 @@ export interface ConsoleUnderTest {
   /** Asks the service as the owner, whose account is created with the first request. @returns the JSON of a 200 */
   ask<T>(method: string, path: string, body?: unknown): Promise<T>;
   createProject(name: string): Promise<string>;
+  /** A client with a new key of a project. @param name the key's */
+  connect(projectId: string, name?: string): Promise<Client>;
   /** Does something with the data while the service is stopped, and starts it again. Who was signed in still is. */
   whileStopped(work: (settings: Settings) => Promise<void>): Promise<void>;
   stop(): Promise<void>;
@@ -137,6 +140,10 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
       return page;
     },
     createProject: async (name) => (await ask<{ id: string }>('POST', '/api/projects', { name })).id,
+    async connect(projectId, name = 'Look') {
+      const { key } = await ask<{ key: string }>('POST', '/api/api-keys', { name, projectId });
+      return createClient({ baseUrl: url, apiKey: key });
+    },
     async whileStopped(work) {
       await stopService(service);
       await work(settings);

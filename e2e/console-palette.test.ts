@@ -1,4 +1,3 @@
-import { createClient } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
@@ -131,8 +130,7 @@ describe.runIf(triesJourneys)('from everywhere', () => {
   });
 
   test('the palette finds names as the service does, whatever the language of the browser', async () => {
-    const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Names', projectId });
-    const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+    const cadiz = await tested.connect(projectId, 'Names');
     await cadiz.upload(new File(['x'], 'cafe\u0301 I.txt', { type: 'text/plain' }));
     // Where the small letter of I has no dot.
     const page = await openFiles({ locale: 'tr-TR' });
@@ -186,11 +184,7 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     // The smallest that WCAG 2.2 asks for (1.4.10): 1280 by 1024 pixels at 400 %.
     const viewport = { width: 320, height: 256 };
     const page = await tested.openAsOwner(`/projects/${projectId}/files?q=txt&scope=project`, { viewport });
-    const key = { name: 'Room', projectId };
-    const cadiz = createClient({
-      baseUrl: tested.url,
-      apiKey: (await tested.ask<{ key: string }>('POST', '/api/api-keys', key)).key,
-    });
+    const cadiz = await tested.connect(projectId, 'Room');
     await cadiz.upload(new File(['x'], 'room.txt', { type: 'text/plain' }));
     await page.reload();
     const list = page.getByRole('grid');

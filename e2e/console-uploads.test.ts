@@ -1,7 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createClient } from '@cadiz/client';
+import type { Client } from '@cadiz/client';
 import type { Locator, Page, Request, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -28,17 +28,14 @@ const entryOf = (page: Page, name: string) => page.getByRole('link', { name, exa
 
 async function openProject(name: string) {
   const projectId = await tested.createProject(name);
-  const { key } = await tested.ask<{ key: string }>('POST', '/api/api-keys', { name: 'Look', projectId });
-  const cadiz = createClient({ baseUrl: tested.url, apiKey: key });
+  const cadiz = await tested.connect(projectId);
   const page = await tested.openAsOwner(`/projects/${projectId}/files`);
   await page.getByText('Drop files or folders here').waitFor();
   return { projectId, cadiz, page };
 }
 
-type Cadiz = ReturnType<typeof createClient>;
-
 /** What is in a folder, as its names and texts. */
-async function read(cadiz: Cadiz, folder: string | null): Promise<Record<string, string>> {
+async function read(cadiz: Client, folder: string | null): Promise<Record<string, string>> {
   const contents: Record<string, string> = {};
   for await (const { id, fileName } of cadiz.files.list({ folder })) {
     const { url } = await cadiz.files.url(id);

@@ -110,6 +110,15 @@ async function expectUnavailable(requests: [string, () => ReturnType<typeof ask>
   expect(answers).toEqual(requests.map(([name]) => [name, 503, 'database_unavailable', '5']));
 }
 
+/** While something is in the way, every request is told to retry; once it is undone, everything works again. */
+async function expectOutage(requests: ReturnType<typeof makeRequests>): Promise<void> {
+  await expectUnavailable(requests);
+  await expectTheRest();
+  await undo?.();
+  undo = undefined;
+  await expectRecovery();
+}
+
 async function expectRecovery(): Promise<void> {
   const fresh = unused.pop() ?? '';
   const deadline = Date.now() + 25_000;
@@ -208,11 +217,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     undo = () => locker.end();
     await locker.query('begin');
     await locker.query('lock table sessions, api_keys, project_members in access exclusive mode');
-    await expectUnavailable(makeRequests().slice(0, 2 * poolSize));
-    await expectTheRest();
-    await undo();
-    undo = undefined;
-    await expectRecovery();
+    await expectOutage(makeRequests().slice(0, 2 * poolSize));
   });
 
   test('out of connections: 503 until one is free', async () => {
@@ -239,11 +244,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     const terminate = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'";
     while ((await admin.query(terminate)).rowCount) await takeAll();
     await takeAll();
-    await expectUnavailable(makeRequests());
-    await expectTheRest();
-    await undo();
-    undo = undefined;
-    await expectRecovery();
+    await expectOutage(makeRequests());
   });
 
   test.each([
@@ -262,11 +263,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     };
     await admin.query(refuse);
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'cadiz%'");
-    await expectUnavailable(makeRequests());
-    await expectTheRest();
-    await undo();
-    undo = undefined;
-    await expectRecovery();
+    await expectOutage(makeRequests());
   });
 
   test('frozen: connections that never open are given up', async () => {
@@ -279,11 +276,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
       await admin.end();
     };
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'cadiz'");
-    await expectUnavailable(makeRequests());
-    await expectTheRest();
-    await undo();
-    undo = undefined;
-    await expectRecovery();
+    await expectOutage(makeRequests());
   });
 });
 

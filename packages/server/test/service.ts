@@ -405,13 +405,13 @@ export async function openTestStore(
 const document = toOpenApiDocument('http://localhost:4000', '0.0.0');
 const ajv = new Ajv2020({ strict: false, allErrors: true });
 addFormats.default(ajv);
-ajv.addSchema(close(document) as object, 'openapi');
+ajv.addSchema(seal(document) as object, 'openapi');
 
 /** The document without the fields that later versions may add: this version sends none that it does not describe. */
-function close(part: unknown): unknown {
-  if (Array.isArray(part)) return part.map(close);
+function seal(part: unknown): unknown {
+  if (Array.isArray(part)) return part.map(seal);
   if (typeof part !== 'object' || part === null) return part;
-  const closed = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, close(value)]));
+  const closed = Object.fromEntries(Object.entries(part).map(([name, value]) => [name, seal(value)]));
   return 'properties' in part && closed.type === 'object' ? { additionalProperties: false, ...closed } : closed;
 }
 
