@@ -140,7 +140,7 @@ export function toUpload(entry: LocalEntry, path: string, replaces?: Upload['rep
 }
 
 /** Metadata with the time of the last change, if there is room for it. */
-export function withChanged(metadata: Metadata, changed: string): Metadata {
+function withChanged(metadata: Metadata, changed: string): Metadata {
   const fits = changedFact in metadata || Object.keys(metadata).length < mostFacts;
   return fits ? { ...metadata, [changedFact]: changed } : metadata;
 }

@@ -57,7 +57,7 @@ export class ConnectionNotOpened extends Error {
   }
 }
 
-function toMessage(error: unknown): string {
+export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 

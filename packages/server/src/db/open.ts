@@ -5,7 +5,7 @@ import { UnusableDependency } from '../telemetry/health.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import { checkpointRegularly } from './checkpoint-embedded.ts';
 import { Client, type ClientConfig, UnnamedClient } from './client.ts';
-import { DatabaseUnreachable } from './database-errors.ts';
+import { DatabaseUnreachable, toMessage } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
 import { type Link, watchLink } from './link.ts';
 import {
@@ -251,10 +251,9 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
 }
 
 function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
-  const reason = error instanceof Error ? error.message : String(error);
   const { host, database, port } = new pg.Client(url);
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason.replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${toMessage(error).replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
   );
 }
 

@@ -2,7 +2,7 @@ import { constants, cpSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
-import { DatabaseNotDurable } from './database-errors.ts';
+import { DatabaseNotDurable, toMessage } from './database-errors.ts';
 import { commitsReachTheDisk, openPGlite } from './durable-fs.ts';
 import { prepareFolder } from './embedded-folder.ts';
 import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
@@ -70,7 +70,7 @@ function copy(from: string, to: string): FromWorker {
     cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE });
     return { kind: 'copied', to };
   } catch (error) {
-    return { kind: 'copied', to, error: error instanceof Error ? error.message : String(error) };
+    return { kind: 'copied', to, error: toMessage(error) };
   }
 }
 

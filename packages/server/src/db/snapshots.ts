@@ -4,6 +4,7 @@ import { connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Logger } from 'pino';
+import { toMessage } from './database-errors.ts';
 import type { Database } from './open.ts';
 
 /** Beside the database, in a folder that only its owner can use. */
@@ -49,7 +50,7 @@ export async function serveSnapshots(
       return { folder };
     });
     answer
-      .catch((error: unknown): Answer => ({ error: error instanceof Error ? error.message : String(error) }))
+      .catch((error: unknown): Answer => ({ error: toMessage(error) }))
       .then((told) => socket.write(`${JSON.stringify(told)}\n`));
   });
   const listening = new Promise<void>((resolve, reject) => {

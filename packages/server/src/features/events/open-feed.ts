@@ -19,7 +19,7 @@ export interface OpenFeed {
   isStillOpen(): Promise<boolean>;
 }
 
-type FeedDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
+export type FeedDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
 type Query = Pick<Input<'readEvents'>, 'projectId' | 'after' | 'types'>;
 
 /**

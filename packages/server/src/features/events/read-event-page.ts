@@ -1,12 +1,9 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
 import { toEventJson } from '../../events/event-json.ts';
 import { listenTo } from './live-events.ts';
-import { openFeed } from './open-feed.ts';
+import { type FeedDeps, openFeed } from './open-feed.ts';
 import { type Page, readPage } from './read-page.ts';
-
-type EventDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
 
 const defaultLimit = 100;
 
@@ -15,7 +12,7 @@ const defaultLimit = 100;
  * @param gone aborts when the client has disconnected
  */
 export async function readEventPage(
-  deps: EventDeps,
+  deps: FeedDeps,
   caller: Caller,
   { limit = defaultLimit, wait = 0, ...query }: Input<'readEvents'>,
   gone: AbortSignal,

@@ -1,9 +1,8 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
-import type { Deps } from '../../deps.ts';
 import { type EventRow, toEventJson } from '../../events/event-json.ts';
 import { type LiveEvents, listenTo } from './live-events.ts';
-import { type OpenFeed, openFeed } from './open-feed.ts';
+import { type FeedDeps, type OpenFeed, openFeed } from './open-feed.ts';
 import { readPage } from './read-page.ts';
 
 const readAtOnce = 200;
@@ -14,15 +13,13 @@ const aliveMilliseconds = 10_000;
 /** How long a client is to wait before it reconnects, in milliseconds. */
 const retryMilliseconds = 3000;
 
-type StreamDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
-
 /**
  * The events of a project as server-sent events, until the client leaves, loses access, falls behind, or the service
  * stops. Its answer begins once it is certain that the client may read them.
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 export async function streamEvents(
-  deps: StreamDeps,
+  deps: FeedDeps,
   caller: Caller,
   query: Input<'readEvents'>,
   gone: AbortSignal,
@@ -32,7 +29,7 @@ export async function streamEvents(
   return stream(deps, feed, live);
 }
 
-async function* stream(deps: StreamDeps, feed: OpenFeed, live: LiveEvents): AsyncGenerator<Buffer, void> {
+async function* stream(deps: FeedDeps, feed: OpenFeed, live: LiveEvents): AsyncGenerator<Buffer, void> {
   try {
     let after = feed.after;
     yield Buffer.from(`retry: ${retryMilliseconds}\n${toMark(after)}`);
