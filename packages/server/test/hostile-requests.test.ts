@@ -68,6 +68,13 @@ function makeRequest(index: number, only?: string): HostileRequest & { operation
   return { ...request, headers: { ...credentials, ...request.headers }, operationId: operation.operationId };
 }
 
+/** What the log says if something in an archive has been deleted, renamed or moved since. */
+const toldContentChanged = /of the archive are left|renamed or moved|is gone/;
+
+/** What the log says if the project, or the account, session or key of whoever asked, has ended since. */
+const toldAccessEnded =
+  /"code":"(?:project_not_found|project_not_allowed|role_missing|session_required|invalid_api_key)"/;
+
 async function attack(
   request: HostileRequest & { operationId: string },
   index: number,
@@ -88,12 +95,8 @@ async function attack(
     const told = error instanceof BrokenAnswer ? await findBreak(error.requestId) : '';
     // An archive breaks off if something in it, or the access of whoever asked for it, ends while it is sent: half of it
     // must not look complete.
-    if (
-      request.operationId !== 'downloadArchive' ||
-      !/of the archive are left|renamed or moved|is gone|no such archive|has lost access/i.test(told)
-    ) {
-      blame(String(error), told);
-    }
+    const isRight = toldContentChanged.test(told) || toldAccessEnded.test(told);
+    if (request.operationId !== 'downloadArchive' || !isRight) blame(String(error), told);
     return undefined;
   }
 }

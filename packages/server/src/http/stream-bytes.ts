@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { Problem } from '../problem.ts';
 
 /** How long a client may take nothing before it is cut off: it would hold resources that others wait for. */
 const stalledMilliseconds = 60_000;
@@ -60,7 +61,9 @@ export function streamBytes(
         } catch (error) {
           if (over) return;
           end();
-          log.error({ ...about?.(), error }, `${what} broke off`);
+          // A reader whose access has ended meanwhile is refused, which is no failure of the service.
+          const level = error instanceof Problem && error.status < 500 ? 'info' : 'error';
+          log[level]({ ...about?.(), error }, `${what} broke off`);
           controller.error(error);
         }
       },

@@ -618,6 +618,9 @@ describe('an archive that cannot be complete breaks off', () => {
       service.advance(1000);
     };
     await expect(readAround(link, signOut)).rejects.toMatchObject({ code: 'session_required' });
+    const logged = service.logged().split('\n');
+    const line = logged.find((one) => one.includes('A download broke off') && one.includes('session_required')) ?? '{}';
+    expect(JSON.parse(line), 'no failure of the service').toMatchObject({ level: 30 });
   });
 });
 
