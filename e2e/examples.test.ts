@@ -33,6 +33,9 @@ let service: Service;
 let folder: string;
 let env: Record<string, string>;
 let apiKey: string;
+/** Tied to a folder of the same project. */
+let folderKey: string;
+let folderId: string;
 let port: number;
 const servers: ChildProcess[] = [];
 
@@ -40,7 +43,11 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cadiz-examples-'));
   settings = await testedSettings();
   service = await startService(settings);
-  ({ apiKey } = await (await signUpOwner(service.url)).createProject('Examples'));
+  const owner = await signUpOwner(service.url);
+  const { projectId, ...tied } = await owner.createProject('Examples');
+  apiKey = tied.apiKey;
+  ({ id: folderId } = await createClient({ baseUrl: service.url, apiKey }).folders.create('scripts'));
+  folderKey = await owner.createFolderKey(projectId, folderId);
   [port = 0] = await freePorts(1);
   const { PATH = '', HOME = '' } = process.env;
   env = { PATH, HOME, CADIZ_URL: service.url, CADIZ_API_KEY: apiKey, PORT: String(port) };
@@ -105,6 +112,27 @@ test.runIf(hasPython)('python', async () => {
     env,
   });
   expect(await listed()).toMatchObject([{ fileName: 'python.txt', mimeType: 'text/plain' }]);
+});
+
+describe.each([
+  ['curl', 'curl/upload.sh', hasShellTools],
+  ['python', 'python/upload.py', hasPython],
+])('%s', (_, example, isInstalled) => {
+  const upload = async (key: string) =>
+    promisify(execFile)(join(root, 'examples', example), [await makeFile('a.txt')], {
+      env: { ...env, CADIZ_API_KEY: key },
+    });
+
+  test.runIf(isInstalled)('uploads with a key that is tied to a folder', async () => {
+    const { stdout } = await upload(folderKey);
+    expect(JSON.parse(stdout)).toMatchObject({ fileName: 'a.txt', folderId });
+  });
+
+  test.runIf(isInstalled)('shows what the service says of a failure', async () => {
+    await expect(upload('cz_live_x')).rejects.toMatchObject({
+      stderr: expect.stringContaining('invalid_api_key'),
+    });
+  });
 });
 
 async function uploadWithTicketOf(answer: Response): Promise<void> {

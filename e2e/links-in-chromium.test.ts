@@ -36,6 +36,7 @@ async function startSite(): Promise<typeof site> {
   const server = http.createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://localhost');
     if (pathname === '/ran') calls.push(pathname);
+    if (pathname === '/isolated') response.setHeader('Cross-Origin-Embedder-Policy', 'require-corp');
     const { type, content } = served.get(pathname) ?? { type: 'text/html', content: '' };
     response.setHeader('Content-Type', type).end(content);
   });
@@ -55,10 +56,10 @@ async function newPage(): Promise<Page> {
   return context.newPage();
 }
 
-/** Has a page of the other origin embed something. */
-async function embed(page: Page, content: string): Promise<void> {
-  site.served.set('/page', { type: 'text/html', content: `<!doctype html>${content}` });
-  await page.goto(`http://${site.host}/page`, { waitUntil: 'load' });
+/** Has a page of the other origin embed something; `/isolated` embeds only what says that any page may. */
+async function embed(page: Page, content: string, path: '/page' | '/isolated' = '/page'): Promise<void> {
+  site.served.set(path, { type: 'text/html', content: `<!doctype html>${content}` });
+  await page.goto(`http://${site.host}${path}`, { waitUntil: 'load' });
 }
 
 /** Opens a URL, waits until it is displayed or saved, and gives scripts time to run. */
@@ -177,15 +178,21 @@ suite.each(['off', 'on'])(`links in Chromium, LINKS_STREAM=%s${leftOut}`, (strea
 
   test('a picture is shown, opened and embedded by another site, and a deleted link is dead at once', async () => {
     const { id, url } = await link('写真.png', 'image/png', png);
-    const page = await newPage();
-    for (const show of [() => open(page, url), () => embed(page, `<img src="${url}">`)]) {
-      await show();
+    const image = `<img src="${url}">`;
+    const shows = [
+      (page: Page) => open(page, url),
+      (page: Page) => embed(page, image),
+      (page: Page) => embed(page, image, '/isolated'),
+    ];
+    for (const show of shows) {
+      const page = await newPage();
+      await show(page);
       await expect.poll(() => page.evaluate('document.images[0]?.naturalHeight')).toBe(3);
     }
     await call('DELETE', `/api/storage/links/${id}`);
     const later = await newPage();
     expect((await later.goto(url))?.status()).toBe(404);
-    await embed(later, `<img src="${url}">`);
+    await embed(later, image);
     expect(await later.evaluate('document.images[0].complete && document.images[0].naturalHeight')).toBe(0);
   });
 

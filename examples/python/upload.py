@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """CADIZ_URL=… CADIZ_API_KEY=… python3 examples/python/upload.py FILE
 
-The three requests of an upload with nothing but the standard library: presign, PUT, record.
+The three requests of an upload with nothing but the standard library: presign, PUT, record. The key is tied to a project or to a folder.
 """
 
 import json
 import mimetypes
 import os
 import sys
+import urllib.error
 import urllib.request
 
 URL = os.environ.get("CADIZ_URL", "http://localhost:4000")
@@ -24,12 +25,13 @@ def ask(method, path, body=None):
 
 def upload(path, folder_id=None):
     """Uploads a file and returns it as the service has recorded it."""
+    key = ask("GET", "/api/storage/key")
     facts = {
-        "projectId": ask("GET", "/api/storage/key")["projectId"],
+        "projectId": key["projectId"],
         "fileName": os.path.basename(path),
         "mimeType": mimetypes.guess_type(path)[0] or "application/octet-stream",
         "fileSize": os.path.getsize(path),
-        "folderId": folder_id,
+        "folderId": folder_id or key["folderId"],
     }
     presigned = ask("POST", "/api/storage/presign", facts)
     with open(path, "rb") as file:
@@ -40,4 +42,8 @@ def upload(path, folder_id=None):
 
 
 if __name__ == "__main__":
-    print(json.dumps(upload(sys.argv[1]), indent=2))
+    try:
+        print(json.dumps(upload(sys.argv[1]), indent=2))
+    except urllib.error.HTTPError as error:
+        # The answer says what is wrong, and the status alone does not.
+        sys.exit(f"{error}: {error.read().decode()}")

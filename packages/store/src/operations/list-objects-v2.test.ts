@@ -46,6 +46,11 @@ test('all keys in the order of their UTF-8 bytes, with their facts', async () =>
   });
 });
 
+test('takes the question for metadata of MinIO’s clients, and ignores it as S3 does', async () => {
+  const answer = await send('GET', store.presign('GET', '', { query: { 'list-type': '2', metadata: 'true' } }));
+  expect([answer.status, answer.text.match(/<Key>/g)?.length]).toEqual([200, keys.length]);
+});
+
 test('takes the question whether objects were restored from an archive, as Mountpoint for S3 asks it', async () => {
   const asking = { OptionalObjectAttributes: ['RestoreStatus' as const] };
   const answer = await list(asking);

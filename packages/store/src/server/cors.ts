@@ -7,9 +7,10 @@ import { checksumHeader } from '../protocol/checksum-header.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 
 // Credentials are in the address, never in a cookie, so every origin may be let in. On errors too, or a browser could
-// not tell its user why an upload was refused.
+// not tell its user why an upload was refused. A page with Cross-Origin-Embedder-Policy embeds only what allows it.
 export const openCorsHeaders = {
   'access-control-allow-origin': '*',
+  'cross-origin-resource-policy': 'cross-origin',
   'access-control-expose-headers': [
     'Accept-Ranges',
     'Content-Disposition',

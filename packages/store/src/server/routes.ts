@@ -119,7 +119,8 @@ const bucketOperations: Operations = {
       name: 'ListObjectsV2',
       run: listObjectsV2,
       marks: ['list-type'],
-      query: [...listing, 'start-after', 'continuation-token', 'fetch-owner'],
+      // MinIO's clients ask for `metadata`, an extension of MinIO that S3 ignores.
+      query: [...listing, 'start-after', 'continuation-token', 'fetch-owner', 'metadata'],
       amzHeaders: describing,
     },
     { name: 'ListObjects', run: listObjects, query: [...listing, 'marker'], amzHeaders: describing },

@@ -38,6 +38,11 @@ test('a browser’s preflight needs no signature', async () => {
   expect(answer.headers['access-control-allow-methods']).toContain('PUT');
 });
 
+test('a page that is isolated from other origins may embed an object', async () => {
+  const { status, headers } = await send('GET', store.presign('GET', 'there'));
+  expect([status, headers['cross-origin-resource-policy']]).toEqual([200, 'cross-origin']);
+});
+
 test.each([
   ['POST', 'there', { restore: '' }],
   ['PUT', '', { versioning: '' }],
