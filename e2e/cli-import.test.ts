@@ -77,6 +77,16 @@ describe('export and import', () => {
     });
   });
 
+  test('files that share a name as long as names may be are all exported, and come back', async () => {
+    const folder = join(place.folder, 'long');
+    const name = `ab${'日'.repeat(84)}`;
+    await client().upload('one', { name, folder: 'long' });
+    await client().upload('two', { name, folder: 'long' });
+    expect(await place.json<Report>(['export', folder, 'cadiz:/long'])).toMatchObject({ failed: [] });
+    expect((await place.json<Report>(['import', folder, '--to', 'cadiz:/long-again'])).done).toHaveLength(2);
+    expect(await pathsIn('long-again')).toEqual([name, name]);
+  });
+
   test('a file that is not as the manifest says is not imported', async () => {
     const folder = join(place.folder, 'damaged');
     await client().upload('right', { name: 'x.txt', folder: 'damage' });

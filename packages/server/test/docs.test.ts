@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { File } from '@cadiz/contract';
 import { describe, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
+import { toSections } from '../src/checkup/checks.ts';
 import { readConfig } from '../src/settings/config.ts';
 import { settings } from '../src/settings/table.ts';
 import { toWelcome } from '../src/start/welcome.ts';
@@ -93,6 +94,24 @@ test('every file that a document names exists', () => {
       .map((path) => `${document}: ${path}`),
   );
   expect(absent).toEqual([]);
+});
+
+test('the object store is said to receive every request that the service sends', () => {
+  const operations = [...read('packages/server/src/store/s3-operation.ts').matchAll(/'([A-Z][A-Za-z]+(?:V2)?)'/g)]
+    .map(([, name = '']) => name)
+    .filter((name) => !/^[A-Z]+$/.test(name));
+  const [table = ''] = /^\| who \| request [\s\S]*?\n\n/m.exec(read('docs/operations.md')) ?? [];
+  expect(operations.length).toBeGreaterThan(10);
+  expect(operations.filter((name) => !new RegExp(`\\b${name}\\b`).test(table))).toEqual([]);
+});
+
+test('docs/doctor.md shows every check of the doctor', () => {
+  const [shown = ''] = blocksOf(read('docs/doctor.md'), 'text');
+  const url = 'http://localhost:4000';
+  const sections = toSections({ origins: [url], publicUrl: url, config: { linksStream: false } });
+  expect(
+    [...shown.matchAll(/^(?: {2}ok {7}(.+?) {2}.*|([A-Z][^.:\n]*))$/gm)].map(([, check, title]) => check ?? title),
+  ).toEqual(sections.flatMap(({ title, checks }) => [title, ...checks.map((check) => check.title)]));
 });
 
 function isThere(from: string, target: string): boolean {

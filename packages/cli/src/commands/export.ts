@@ -73,8 +73,20 @@ async function toEntry(target: ExportTarget, placed: Placed): Promise<ManifestFi
 function placeAll({ files, folders }: RemoteTree): Placed[] {
   const taken = new Set(folders.map(({ path }) => path));
   return files.map(({ path, file }) => {
-    const at = taken.has(path) ? `${path}.${file.id}` : path;
+    const at = taken.has(path) ? withId(path, file.id) : path;
     taken.add(at);
     return { path, at, file };
   });
+}
+
+/** What a name may have in a project and in most file systems, in UTF-8. */
+const longestName = 255;
+
+/** A name that is too long for the id loses its end, at a whole character; the manifest has all of it. */
+function withId(path: string, id: string): string {
+  const nameAt = path.lastIndexOf('/') + 1;
+  const kept = Buffer.from(path.slice(nameAt)).subarray(0, longestName - id.length - 1);
+  // Keeps an incomplete character for the next piece, which never comes.
+  const name = new TextDecoder('utf-8', { ignoreBOM: true }).decode(kept, { stream: true });
+  return `${path.slice(0, nameAt)}${name}.${id}`;
 }

@@ -9,6 +9,8 @@ import type { Database } from './open.ts';
 
 /** Beside the database, in a folder that only its owner can use. */
 const socketPath = (dataDir: string) => join(dataDir, 'snapshots.sock');
+/** What the address of a socket (`sun_path`) holds before its final NUL. */
+const longestSocketPath = process.platform === 'linux' ? 107 : 103;
 const prefix = 'snapshot-';
 
 type Answer = { folder: string } | { error: string };
@@ -53,14 +55,11 @@ export async function serveSnapshots(
       .catch((error: unknown): Answer => ({ error: toMessage(error) }))
       .then((told) => socket.write(`${JSON.stringify(told)}\n`));
   });
-  const listening = new Promise<void>((resolve, reject) => {
-    server.once('error', reject).listen(socketPath(dataDir), resolve);
-  });
   try {
-    await listening;
-    chmodSync(socketPath(dataDir), 0o600);
+    const path = requireSocketPath(dataDir);
+    await new Promise<void>((resolve, reject) => server.once('error', reject).listen(path, resolve));
+    chmodSync(path, 0o600);
   } catch (error) {
-    // Such as a path that is longer than an address of a socket may be.
     log.warn({ error }, 'A backup needs the service to be stopped: its socket in the data folder could not be made');
   }
   return {
@@ -84,7 +83,7 @@ async function removeLeftovers(dataDir: string): Promise<void> {
  * @throws Error in a sentence
  */
 export async function takeSnapshot(dataDir: string): Promise<{ folder: string; release(): void }> {
-  const socket = connect(socketPath(dataDir));
+  const socket = connect(requireSocketPath(dataDir));
   // What breaks later is noticed by whoever reads the copy.
   socket.on('error', () => undefined);
   try {
@@ -99,4 +98,16 @@ export async function takeSnapshot(dataDir: string): Promise<{ folder: string; r
     socket.destroy();
     throw error;
   }
+}
+
+/**
+ * Node 20 cuts off a longer path: the socket would be outside the folder, where that of another folder could be as well.
+ * @throws Error in a sentence
+ */
+function requireSocketPath(dataDir: string): string {
+  const path = socketPath(dataDir);
+  if (Buffer.byteLength(path) <= longestSocketPath) return path;
+  throw new Error(
+    `The path of the socket ${path} has more than ${longestSocketPath} bytes: stop the service, or move its data to a folder with a shorter path.`,
+  );
 }

@@ -12,10 +12,15 @@ Cadiz is ready at ${config.publicUrl}
   ${database}, ${objects}${usesDataDir(config) ? `, data in ${config.dataDir}` : ''}
   Stop it with Ctrl-C.
 
-${setup ? firstAccount(config, setup) : `Open the console at ${config.publicUrl} or paste this into a shell, with the e-mail address and password of your account:`}
-
-${toTranscript(config, setup)}
+${toNextSteps(config, setup)}
 `;
+}
+
+function toNextSteps(config: Config, setup: Setup | undefined): string {
+  if (setup && config.signUp === 'closed') return noFirstAccount(config, setup);
+  return `${setup ? firstAccount(config, setup) : `Open the console at ${config.publicUrl} or paste this into a shell, with the e-mail address and password of your account:`}
+
+${toTranscript(config, setup)}`;
 }
 
 function usesDataDir({ database, objectStore, secret }: Config): boolean {
@@ -28,6 +33,15 @@ function firstAccount({ publicUrl }: Config, { token, asksEverybody }: Setup): s
   ${publicUrl}/setup#${token}
 
 Or paste what follows into a shell. ${asksEverybody ? 'It needs' : 'From elsewhere or through a proxy, it needs'} the setup token ${token}`;
+}
+
+/** Signing up is refused, so neither the link nor the transcript would work. */
+function noFirstAccount({ oidc }: Config, { token, asksEverybody }: Setup): string {
+  if (!oidc || oidc.signUp === 'closed') {
+    return 'Nobody has an account yet, and CADIZ_SIGN_UP=closed lets nobody create one. Start with CADIZ_SIGN_UP=first, which closes sign-up after the first account.';
+  }
+  return `Nobody has an account yet. As CADIZ_SIGN_UP is closed, the first person whom OIDC_SIGN_UP lets in becomes the owner.
+${asksEverybody ? 'This needs' : 'From elsewhere or through a proxy, this needs'} the setup token ${token}, in the header X-Setup-Token of POST /api/auth/sign-in/social.`;
 }
 
 function toTranscript({ publicUrl }: Config, setup: Setup | undefined): string {
