@@ -26,8 +26,7 @@ const keptSeconds = 3600;
 /**
  * A URL for each of these files in the form that is asked for: of the object store where the variant is ready; of the
  * service, which makes it then, where it is not, where the format depends on who asks, or where the URL outlives a variant
- * that is removed. Each has its own outcome:
- * image_refused, or invalid_request if its project has no such preset.
+ * that is removed. Each has its own outcome: image_refused, or invalid_request if its project has no such preset.
  * @throws Problem images_off
  */
 export async function signImages(

@@ -124,7 +124,7 @@ async function purgeTreeFiles(
   entryId: string,
   purged: Purged,
   limit: number,
-) {
+): Promise<void> {
   // As in `joinChildren`; the order is that of the index.
   let last = { folder_id: firstId, id: firstId };
   while (purged.files < limit) {
