@@ -114,6 +114,17 @@ describe.runIf(shared)('a service with three workers', () => {
     expect([failed, answered > 0]).toEqual([[], true]);
   });
 
+  test('may have any port that no worker has for metrics, such as the one after them', async () => {
+    const first = await freeRange(4);
+    const service = await startService({
+      ...(await openSettings()),
+      METRICS_PORT: String(first),
+      PORT: String(first + 3),
+    });
+    expect(workersOf(service)).toHaveLength(3);
+    expect((await stopService(service)).code).toBe(0);
+  });
+
   test('ends with the reason when it cannot start', async () => {
     const settings = await openSettings();
     const taken = await listen(Number(settings.PORT));

@@ -687,7 +687,7 @@ export const mutants = {
     },
     {
       what: 'a reservation is recorded or given back, not both',
-      file: `${server}/features/uploads/insert-file.ts`,
+      file: `${server}/features/uploads/insert-file-sql.ts`,
       find: "and state = 'reserved' and (select",
       put: 'and (select',
     },

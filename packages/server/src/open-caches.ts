@@ -26,21 +26,32 @@ export function openCaches(
   const presigned = createPresignedBytes(db.pool);
   const limits = createLimitsCache(db.pool, now, presigned.unflushed);
   const credentials = [apiKeys, tickets];
+  const ofProjects = [roles, folders, subtrees, limits];
   function forget(change: AccessChange | undefined): void {
-    if (change === undefined || change.kind === 'user') changes.forgetAll();
-    else if (change.kind !== 'folders') changes.forget(change.id);
-    // No cache knows sessions: each request looks its own up.
-    if (change?.kind === 'sessions') return;
-    if (change?.kind === 'apiKey' || change?.kind === 'ticket') forgetCredentials(change.id);
-    else if (change?.kind === 'folders') for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
-    else if (change?.kind === 'project') {
-      forgetCredentials(change.id);
-      for (const cache of [roles, folders, subtrees, limits]) cache.forgetProject(change.id);
-    } else for (const cache of [...credentials, roles, folders, subtrees, limits]) cache.forgetAll();
-  }
-  /** Those that depend on a key, a ticket or a project. */
-  function forgetCredentials(id: string): void {
-    for (const known of credentials) known.forget(id);
+    switch (change?.kind) {
+      case undefined:
+      case 'user':
+        changes.forgetAll();
+        for (const cache of [...credentials, ...ofProjects]) cache.forgetAll();
+        break;
+      case 'apiKey':
+      case 'ticket':
+        changes.forget(change.id);
+        for (const known of credentials) known.forget(change.id);
+        break;
+      case 'project':
+        changes.forget(change.id);
+        for (const known of credentials) known.forget(change.id);
+        for (const cache of ofProjects) cache.forgetProject(change.id);
+        break;
+      case 'folders':
+        for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
+        break;
+      case 'sessions':
+        // No cache knows sessions: each request looks its own up.
+        changes.forget(change.id);
+        break;
+    }
   }
   return {
     apiKeys,

@@ -56,7 +56,7 @@ export function createLookUps<T>(
       const known = waiting.get(hash);
       if (known) return known.answer;
       if (unanswered >= maxUnanswered) {
-        throw new Problem('rate_limited', 'Too many API keys are being checked right now.', {
+        throw new Problem('rate_limited', 'Too many API keys and tickets are being checked right now.', {
           headers: { 'Retry-After': '1' },
         });
       }

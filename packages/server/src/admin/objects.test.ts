@@ -26,3 +26,29 @@ test('of a thousand objects, some slow and some that fail, each has one result',
   expect(keys.sort()).toEqual(objects.map(({ storeKey }) => storeKey).sort());
   expect(warned).toHaveLength(10);
 });
+
+test('what fails while the next object is still being read ends it all, and is missed by nobody', async () => {
+  const unhandled: unknown[] = [];
+  const onUnhandled = (reason: unknown) => void unhandled.push(reason);
+  process.on('unhandledRejection', onUnhandled);
+  try {
+    const results = forEachObject(
+      async function* () {
+        yield { storeKey: 'a', sizeBytes: 1 };
+        await delay(20);
+        yield { storeKey: 'b', sizeBytes: 1 };
+      },
+      'Copying objects',
+      { watch: () => ({ interject: (say) => say(), stop: () => undefined }), warn: () => undefined },
+      async ({ storeKey }) => {
+        if (storeKey === 'a') throw new Error('The store is down.');
+        return storeKey;
+      },
+      ({ storeKey }) => storeKey,
+    );
+    await expect(results.next()).rejects.toThrow('The store is down.');
+    expect(unhandled).toEqual([]);
+  } finally {
+    process.off('unhandledRejection', onUnhandled);
+  }
+});

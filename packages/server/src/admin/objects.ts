@@ -138,6 +138,8 @@ export async function* forEachObject<T extends { storeKey: string; sizeBytes: nu
   try {
     for await (const object of read()) {
       const one: Promise<void> = run(object).then(() => void running.delete(one));
+      // One that fails while nothing waits for it is thrown when something does.
+      one.catch(() => undefined);
       running.add(one);
       if (running.size >= atOnce) await Promise.race(running);
       if (results.length < 100) continue;

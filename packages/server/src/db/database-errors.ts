@@ -1,3 +1,4 @@
+import pg from 'pg';
 import { toFolderSentence } from '../settings/data-folder.ts';
 
 /** Another process, or another call in this process, has the embedded database's folder open. */
@@ -55,6 +56,11 @@ export class ConnectionNotOpened extends Error {
     super(reason instanceof AggregateError ? reason.errors.map(toMessage).join('; ') : reason.message);
     this.code = (reason as NodeJS.ErrnoException).code;
   }
+}
+
+/** Whether a row was refused because another one has its value in a unique index, which `constraint` names. */
+export function isUniqueViolation(error: unknown): error is pg.DatabaseError {
+  return error instanceof pg.DatabaseError && error.code === '23505';
 }
 
 export function toMessage(error: unknown): string {

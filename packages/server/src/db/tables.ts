@@ -2,8 +2,7 @@ import type { Schema } from './schema.ts';
 
 /**
  * What a backup does with each table: `kept` are its rows, `left` what only the running service needs, such as counts
- * of requests and leases. A test compares the list with the
- * database.
+ * of requests and leases. A test compares the list with the database.
  */
 export const tables: Record<keyof Schema | 'sign_in_limits', 'kept' | 'left'> = {
   users: 'kept',

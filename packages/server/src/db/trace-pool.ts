@@ -14,7 +14,10 @@ export function tracePool(pool: pg.Pool, trace: Trace): pg.Pool {
   });
 }
 
-/** Runs a statement in a span with its name, with the wait for a connection. Neither text nor values are kept: they may have names of files. */
+/**
+ * Runs a statement in a span with its name, with the wait for a connection. Neither text nor values are kept: they may have
+ * names of files.
+ */
 export function traceStatement<T>(trace: Trace, [statement]: readonly unknown[], run: () => Promise<T>): Promise<T> {
   const name = toName(statement);
   return trace.run(`database ${name}`, { 'db.system.name': 'postgresql', 'db.query.summary': name }, 'client', run);

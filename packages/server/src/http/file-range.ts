@@ -1,4 +1,7 @@
-/** What a request wants of a file: all of it, some of its bytes, or nothing: it has it, wants another file, or asked for what is not there. */
+/**
+ * What a request wants of a file: all of it, some of its bytes, or nothing, since it has it, wants another file, or asked
+ * for what is not there.
+ */
 export type Wanted =
   | { kind: 'whole' }
   | { kind: 'part'; start: number; end: number }

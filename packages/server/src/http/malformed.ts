@@ -26,9 +26,9 @@ export function toUnmatched(path: string): Problem {
 }
 
 /**
- * Whether two servers could read this request differently, or it has no Host although HTTP/1.1 requires one. Node's parser refuses nearly all such requests; these are
- * the rest: a proxy in front may see another Host than we do, or another end of the body, and take what follows for
- * somebody else's request.
+ * Whether two servers could read this request differently, or it has no Host although HTTP/1.1 requires one. Node's parser
+ * refuses nearly all such requests; these are the rest: a proxy in front may see another Host than we do, or another end of
+ * the body, and take what follows for somebody else's request.
  * @see RFC 9112 §3.2, §6.1
  */
 export function isAmbiguous({ rawHeaders, headers, httpVersionMajor, httpVersionMinor }: IncomingMessage): boolean {

@@ -16,7 +16,8 @@ const policies = new Map(
 ) as ReadonlyMap<OperationId, RateLimitPolicy>;
 
 /**
- * Counts a request of an identified caller; returns a promise only if there is a limit. @param id of the key or session
+ * Counts a request of an identified caller; returns a promise only if there is a limit.
+ * @param id of the key or session
  * @throws Problem rate_limited
  */
 export function limitCaller(deps: Deps, exchange: Exchange, id: string): Promise<void> | undefined {

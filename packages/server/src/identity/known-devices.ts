@@ -11,7 +11,8 @@ import { anywhere, type Vantage } from './sign-in-limits.ts';
 type DeviceDeps = Pick<Deps, 'db' | 'secret'>;
 
 /**
- * Finds out where an attempt to sign in to an account comes from. @param kept the browser's known-device token, if any
+ * Finds out where an attempt to sign in to an account comes from.
+ * @param kept the browser's known-device token, if any
  */
 export async function findVantage(deps: DeviceDeps, kept: string | undefined, email: string): Promise<Vantage> {
   const [device = '', mac] = kept?.split('.') ?? [];

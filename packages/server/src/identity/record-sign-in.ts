@@ -4,10 +4,13 @@ import type { Schema } from '../db/schema.ts';
 import type { Deps } from '../deps.ts';
 import { recordEvent } from '../events/record-event.ts';
 
-/** @param subject ids and names of what was signed in with, never a secret */
+/** Ids and names of what was signed in with, never a secret. */
 type Subject = Record<string, string>;
 
-/** Records a sign-in with the session that it starts. @param at Unix milliseconds */
+/**
+ * Records a sign-in with the session that it starts.
+ * @param at Unix milliseconds
+ */
 export function recordSignIn(
   trx: Transaction<Schema>,
   at: number,

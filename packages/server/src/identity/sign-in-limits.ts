@@ -19,8 +19,8 @@ export interface SignInLimits {
   /** Counts one attempt from an address. @throws Problem too_many_attempts */
   countAddress(address: string): Promise<void>;
   /**
-   * Counts one request from an address for a passkey question: each stores a row for a while. @throws Problem
-   * too_many_attempts
+   * Counts one request from an address for a passkey question: each stores a row for a while.
+   * @throws Problem too_many_attempts
    */
   countQuestion(address: string): Promise<void>;
   /**

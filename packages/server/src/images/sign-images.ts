@@ -4,10 +4,10 @@ import type { Deps } from '../deps.ts';
 import { Problem, settle } from '../problem.ts';
 import { toLifetime } from '../serving/lifetime.ts';
 import type { ImageOrder } from './image-tokens.ts';
-import { findAllReady, findRefusal, type OpenedImage } from './open-variant.ts';
+import { findAllReady, findRefusal, type OpenedImage, type Variant } from './open-variant.ts';
 import { resolvePreset } from './presets.ts';
 import { requireImages, toRefused } from './require-images.ts';
-import { signVariant, toImageName } from './sign-image.ts';
+import { type Lifetime, signVariant, toImageName } from './sign-image.ts';
 import { isNegotiated, type Options, toSpec } from './spec.ts';
 
 type Signed = z.output<typeof DownloadUrl>;
@@ -26,41 +26,48 @@ const keptSeconds = 3600;
 /**
  * A URL for each of these files in the form that is asked for: of the object store where the variant is ready; of the
  * service, which makes it then, where it is not, where the format depends on who asks, or where the URL outlives a variant
- * that is removed. Each has its own outcome:
- * image_refused, or invalid_request if its project has no such preset.
+ * that is removed. Each has its own outcome: image_refused, or invalid_request if its project has no such preset.
  * @throws Problem images_off
  */
 export async function signImages(
   deps: SignDeps,
   files: readonly OpenedImage[],
-  { options: asked, expiresIn, disposition }: Asked,
+  asked: Asked,
 ): Promise<ReadonlyMap<string, Signed | Problem>> {
   requireImages(deps);
-  const { signedAt, expiresInSeconds } = toLifetime(deps.now(), expiresIn);
-  const expiresAt = Math.floor(signedAt / 1000) + expiresInSeconds;
-  const lifetime = { signedAt, expiresInSeconds };
+  const lifetime = toLifetime(deps.now(), asked.expiresIn);
   const outcomes = new Map<string, Signed | Problem>();
   for (const [projectId, ofProject] of groupByProject(files)) {
-    const options = await settle(resolvePreset(deps, projectId, asked, 'image.preset'));
+    const options = await settle(resolvePreset(deps, projectId, asked.options, 'image.preset'));
     const ready =
       options instanceof Problem || isNegotiated(options)
         ? noneReady
         : await findReadyOf(deps, projectId, ofProject, options);
     for (const file of ofProject) {
-      const sign = (wanted: Options): Signed | Problem => {
-        const variant = ready.get(file.id);
-        const refusal = variant ? undefined : findRefusal(deps, file);
-        if (refusal) return toRefused(refusal);
-        const url =
-          variant && expiresIn <= keptSeconds
-            ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })
-            : toOwnUrl(deps, file, { fileId: file.id, options: wanted, disposition, expiresAt });
-        return { url, expiresAt: new Date(expiresAt * 1000).toISOString() };
-      };
-      outcomes.set(file.id, options instanceof Problem ? options : sign(options));
+      const signed =
+        options instanceof Problem
+          ? options
+          : signOne(deps, file, ready.get(file.id), { ...asked, ...lifetime, options });
+      outcomes.set(file.id, signed);
     }
   }
   return outcomes;
+}
+
+function signOne(
+  deps: SignDeps,
+  file: OpenedImage,
+  variant: Variant | undefined,
+  { options, disposition, expiresIn, ...lifetime }: Asked & Lifetime,
+): Signed | Problem {
+  const refusal = variant ? undefined : findRefusal(deps, file);
+  if (refusal) return toRefused(refusal);
+  const expiresAt = Math.floor(lifetime.signedAt / 1000) + lifetime.expiresInSeconds;
+  const url =
+    variant && expiresIn <= keptSeconds
+      ? signVariant(deps, variant, file.file_name, { ...lifetime, disposition })
+      : toOwnUrl(deps, file, { fileId: file.id, options, disposition, expiresAt });
+  return { url, expiresAt: new Date(expiresAt * 1000).toISOString() };
 }
 
 /** A URL of the service. */

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { readOrMakeSecrets } from './secrets.ts';
 
@@ -48,14 +49,30 @@ test('six processes that start at once agree on them', async () => {
   const secrets = await Promise.all(
     Array.from({ length: 6 }, async () => {
       const child = spawn(process.execPath, ['--input-type=module', '-e', code, join(folder, 'data')]);
-      let text = '';
-      child.stdout.on('data', (data) => {
-        text += data;
-      });
-      await once(child, 'close');
-      return text;
+      return text(child.stdout);
     }),
   );
   expect(new Set(secrets).size).toBe(1);
   expect(secrets[0]).toHaveLength(43);
+});
+
+test('six containers that share a data folder agree on them, although each process has the id 1', async () => {
+  const code = `import { readFileSync } from 'node:fs';
+    import { readOrMakeSecrets } from ${JSON.stringify(new URL('../../dist/settings/secrets.js', import.meta.url).href)};
+    Object.defineProperty(process, 'pid', { value: 1 });
+    process.stdout.write('.');
+    readFileSync(0);
+    process.stdout.write(readOrMakeSecrets(process.argv[1]).secret);`;
+  for (let round = 0; round < 5; round += 1) {
+    const dataDir = join(folder, `${round}`);
+    const children = Array.from({ length: 6 }, () =>
+      spawn(process.execPath, ['--input-type=module', '-e', code, dataDir], { stdio: ['pipe', 'pipe', 'inherit'] }),
+    );
+    const ended = children.map(({ stdout }) => text(stdout));
+    await Promise.all(children.map(({ stdout }) => once(stdout, 'readable')));
+    for (const { stdin } of children) stdin.end();
+    const said = await Promise.all(ended);
+    expect(said).toEqual(Array(6).fill(`.${readOrMakeSecrets(dataDir).secret}`));
+    expect(readdirSync(dataDir)).toEqual(['secrets.json']);
+  }
 });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { Config } from './config.ts';
@@ -68,12 +68,10 @@ function makeSecrets(dataDir: string, path: string, given: Partial<Secrets> = {}
     storeSecretAccessKey: randomBytes(30).toString('base64url'),
     ...given,
   };
-  const draft = `${path}.${process.pid}`;
-  const file = openSync(draft, 'w', 0o600);
-  writeSync(file, `${JSON.stringify(secrets, null, 2)}\n`);
-  fsyncSync(file);
-  closeSync(file);
+  // A name with the id of the process would not be its own: every container has a process 1.
+  const draft = `${path}.${randomBytes(6).toString('hex')}`;
   try {
+    writeFileSync(draft, `${JSON.stringify(secrets, null, 2)}\n`, { flag: 'wx', mode: 0o600, flush: true });
     linkSync(draft, path);
     const folder = openSync(dataDir, 'r');
     fsyncSync(folder);
@@ -83,7 +81,7 @@ function makeSecrets(dataDir: string, path: string, given: Partial<Secrets> = {}
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
     return readOrMakeSecrets(dataDir);
   } finally {
-    rmSync(draft);
+    rmSync(draft, { force: true });
   }
 }
 

@@ -82,7 +82,11 @@ export async function startWorkers(config: Config, log: Logger, program: string)
 
 /** @param place from 0; the worker that replaces another has its place, and so its port for metrics */
 function startWorker({ metricsPort }: Config, place: number): Worker {
-  const worker = cluster.fork(metricsPort === undefined ? {} : { METRICS_PORT: String(metricsPort + place) });
+  // It has no workers of its own, which would need further ports for metrics.
+  const alone = { WORKERS: '1' };
+  const worker = cluster.fork(
+    metricsPort === undefined ? alone : { ...alone, METRICS_PORT: String(metricsPort + place) },
+  );
   closeUntaken(worker.process);
   return worker;
 }

@@ -75,15 +75,25 @@ export function createS3Copy(connection: S3Connection, store: Store, limits = li
       { length: Math.ceil(source.sizeBytes / limits.partBytes) },
       (_, n) => n * limits.partBytes,
     );
-    const limit = pLimit(partsAtOnce);
-    const parts = await limit.map(starts, async (start, index) => {
+    async function copyPart(start: number, partNumber: number): Promise<NamedPart | undefined> {
       const last = Math.min(start + limits.partBytes, source.sizeBytes) - 1;
       const headers = { ...toHeaders(sourceKey, source), 'x-amz-copy-source-range': `bytes=${start}-${last}` };
-      const query = { partNumber: `${index + 1}`, uploadId };
+      const query = { partNumber: `${partNumber}`, uploadId };
       const answer = await connection.call({ method: 'PUT', key: storeKey, query, headers, isLong: true });
       if (isGone(answer)) return undefined;
       const result = requireDocument('UploadPartCopy', answer, 'CopyPartResult');
-      return { partNumber: index + 1, etag: withoutQuotes(textOf(result, 'ETag')) };
+      return { partNumber, etag: withoutQuotes(textOf(result, 'ETag')) };
+    }
+    // Once a part is missing, the others are of no use.
+    let isMissing = false;
+    const parts = await pLimit(partsAtOnce).map(starts, async (start, index) => {
+      let part: NamedPart | undefined;
+      try {
+        if (!isMissing) part = await copyPart(start, index + 1);
+      } finally {
+        isMissing ||= part === undefined;
+      }
+      return part;
     });
     const copied = parts.filter((part) => part !== undefined);
     return copied.length === parts.length ? copied : undefined;

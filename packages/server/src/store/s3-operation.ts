@@ -6,7 +6,10 @@ interface Request {
   headers?: Record<string, string>;
 }
 
-/** The name that S3 has for a request, such as `HeadObject`. @see https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html */
+/**
+ * The name that S3 has for a request, such as `HeadObject`.
+ * @see https://docs.aws.amazon.com/AmazonS3/latest/API/API_Operations_Amazon_Simple_Storage_Service.html
+ */
 export function toS3Operation({ method, key, query = {}, headers = {} }: Request): string {
   if (key === undefined) return ofBucket(method, query);
   const isOfUpload = 'uploadId' in query;

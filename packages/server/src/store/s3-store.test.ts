@@ -856,6 +856,30 @@ describe('copy', () => {
     expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
   });
 
+  test.each<[string, Partial<S3Settings>, string]>([
+    ['is answered with no such object', {}, 'absent'],
+    ['is refused', { secretAccessKey: wrongSecret }, 'store_unavailable'],
+  ])('asks for no further parts once one %s', async (_what, replaced, expected) => {
+    let asked = 0;
+    const connection = createS3Connection({ ...settings, ...replaced }, Date.now, ({ operation }) => {
+      if (operation === 'UploadPartCopy') asked += 1;
+    });
+    onTestFinished(() => connection.close());
+    const limits = { wholeBytes: 1, partBytes: 5 * mebibyte };
+    const copy = createS3Copy(connection, { bucket: settings.bucket, ...objects }, limits);
+    const prefix = `p/${randomUUID()}`;
+    const copying = copy(`${prefix}-a`, `${prefix}-copy`, { sizeBytes: 500 * mebibyte, etag: 'a' });
+    const outcome = await copying.then(
+      () => 'absent',
+      ({ code }: Problem) => code,
+    );
+    expect(outcome).toBe(expected);
+    // Those that had begun by then.
+    expect(asked).toBeLessThanOrEqual(4);
+    expect((await objects.listMultiparts(prefix)).uploads).toEqual([]);
+    expect(asked).toBeLessThanOrEqual(4);
+  });
+
   test('a store that is down, or an absent bucket, is no absent object', async () => {
     const source = { sizeBytes: 1, etag: 'a' };
     await expectUnavailable(adapterWith({ endpoint: 'http://127.0.0.1:1' }).copy('a', 'b', source));

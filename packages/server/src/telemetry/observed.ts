@@ -42,8 +42,8 @@ export interface JobRun {
 export interface WorkRun {
   kind: string;
   /**
-   * `again`: there is more to do. `failed`: it will be retried. `dead`: it was given up. `unavailable`: the store or database did not answer.
-   * `lost`: another process has taken it over, or its outcome could not be stored.
+   * `again`: there is more to do. `failed`: it will be retried. `dead`: it was given up. `unavailable`: the store or
+   * database did not answer. `lost`: another process has taken it over, or its outcome could not be stored.
    */
   outcome: 'done' | 'again' | 'failed' | 'dead' | 'unavailable' | 'lost' | 'stopped';
   /** What the handler threw. */

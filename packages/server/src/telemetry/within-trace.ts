@@ -3,7 +3,10 @@ import type { Attributes } from '@opentelemetry/api';
 import type { Deps } from '../deps.ts';
 import type { OpenTrace, Trace } from './trace.ts';
 
-/** `Deps` with a trace, as prototypes of those of each request: making an object with all fields would cost every request with a trace. */
+/**
+ * `Deps` with a trace, as prototypes of those of each request: making an object with all fields would cost every request
+ * with a trace.
+ */
 const prototypes = new WeakMap<Deps, object>();
 
 /**

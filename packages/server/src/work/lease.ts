@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
+import { firstId } from '../db/ids.ts';
 import type { Schema } from '../db/schema.ts';
 import { capSeconds } from './backoff.ts';
 import { type Kind, leaseSeconds, maxAttempts, type Task, toKey } from './work.ts';
@@ -74,7 +75,7 @@ export async function endImpossibleWaits(
 }
 
 /** Where a round of the projects begins. */
-export const firstProject = '00000000-0000-0000-0000-000000000000';
+export const firstProject = firstId;
 
 /**
  * Claims up to `limit` tasks of a kind for this process. Projects take turns: the same number is taken from each of the

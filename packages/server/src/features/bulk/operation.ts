@@ -4,6 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import { type Caller, toMaker } from '../../access/caller.ts';
 import { reopenProjectFor } from '../../access/reopen-project.ts';
+import { firstId } from '../../db/ids.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { type Actor, emit, recordEvent } from '../../events/record-event.ts';
@@ -138,7 +139,6 @@ async function changeBatch(deps: AdvanceDeps, { project_id, id, ...started }: Op
   return goesOn;
 }
 
-const firstId = '00000000-0000-0000-0000-000000000000';
 const nothing: Affected = { files: 0, folders: 0, bytes: 0 };
 
 /** Opens the project for whoever started the operation. @throws Problem if they may no longer do it */

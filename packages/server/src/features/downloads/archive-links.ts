@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import type { Asker } from '../../access/caller.ts';
 import { sameText } from '../../access/same-text.ts';
+import { toIdBytes, toIdText } from '../../db/ids.ts';
 
 /** What an archive will contain, who asked for it, and until when it may be fetched. */
 export interface ArchiveOrder {
@@ -44,8 +45,8 @@ export function createArchiveLinks(secret: string, now: () => number): ArchiveLi
   return {
     sign({ asker, projectId, fileIds, folderIds, name, madeAt, expiresAt }) {
       const facts: Facts = [asker.kind, asker.id, projectId, name, madeAt, expiresAt, fileIds.length];
-      const ids = [...fileIds, ...folderIds].map((id) => id.replaceAll('-', '')).join('');
-      const text = `${encode(JSON.stringify(facts))}.${encode(Buffer.from(ids, 'hex'))}`;
+      const ids = Buffer.concat([...fileIds, ...folderIds].map(toIdBytes));
+      const text = `${encode(JSON.stringify(facts))}.${encode(ids)}`;
       return `${text}.${toMac(text)}`;
     },
     open(token) {
@@ -70,8 +71,5 @@ function decode(text: string): Buffer {
 }
 
 function toIds(bytes: Buffer): string[] {
-  const hex = bytes.toString('hex');
-  return Array.from({ length: bytes.length / 16 }, (_, i) =>
-    hex.slice(i * 32, i * 32 + 32).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'),
-  );
+  return Array.from({ length: bytes.length / 16 }, (_, i) => toIdText(bytes.subarray(i * 16, (i + 1) * 16)));
 }

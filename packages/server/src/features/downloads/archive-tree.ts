@@ -1,5 +1,6 @@
 import type pg from 'pg';
 import type { OpenProject } from '../../access/open-project.ts';
+import { firstId } from '../../db/ids.ts';
 import type { Deps } from '../../deps.ts';
 import { fileInSight, unmarkedByParent } from '../../tree/in-sight.ts';
 import { toNameKey } from '../../tree/name-key.ts';
@@ -46,8 +47,6 @@ const fileColumns = `id, file_name as name, store_key as "storeKey", file_size a
 /** A 64-bit mark of a file, so that a folder's files can be compared with those read, in any order. */
 const mark = 'hashtextextended(files.id::text, 0)';
 const pageSize = 500;
-const firstId = '00000000-0000-0000-0000-000000000000';
-
 /** The files and folders among these that exist for the caller, each kind in the order of their names. */
 export async function findSelected(
   { db }: Pick<Deps, 'db'>,

@@ -50,14 +50,7 @@ export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerato
       yield header;
       offset += header.length;
       if (content) {
-        let left = content.sizeBytes;
-        for await (const piece of content.pieces) {
-          left -= piece.length;
-          if (left < 0) break;
-          entry.crc = crc32(piece, entry.crc);
-          yield piece;
-        }
-        if (left !== 0) throw new Error(`${path} does not have the declared ${content.sizeBytes} bytes.`);
+        yield* writeContent(path, content, entry);
         const descriptor = toDescriptor(entry);
         yield descriptor;
         offset += content.sizeBytes + descriptor.length;
@@ -70,6 +63,22 @@ export async function* writeZip(entries: AsyncIterable<ZipEntry>): AsyncGenerato
   } finally {
     await index.close();
   }
+}
+
+/** Passes the bytes of a file on, and notes their checksum. */
+async function* writeContent(
+  path: string,
+  { sizeBytes, pieces }: NonNullable<ZipEntry['content']>,
+  entry: Written,
+): AsyncGenerator<Buffer, void> {
+  let left = sizeBytes;
+  for await (const piece of pieces) {
+    left -= piece.length;
+    if (left < 0) break;
+    entry.crc = crc32(piece, entry.crc);
+    yield piece;
+  }
+  if (left !== 0) throw new Error(`${path} does not have the declared ${sizeBytes} bytes.`);
 }
 
 function isLarge({ sizeBytes }: Written): boolean {

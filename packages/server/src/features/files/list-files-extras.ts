@@ -114,8 +114,8 @@ const thumbnailSeconds = 3600;
 
 /**
  * Signed URLs of the thumbnails that have been made, as fields (see `toField`) by the ids of their files: the one that fits
- * inside a square of this side, or else the one of this width. A URL stays the same for as long as `toLifetime` lets it, and the database is
- * asked only for those that this process has not signed yet.
+ * inside a square of this side, or else the one of this width. A URL stays the same for as long as `toLifetime` lets it, and
+ * the database is asked only for those that this process has not signed yet.
  */
 async function signThumbnails(
   deps: ListDeps,

@@ -54,7 +54,10 @@ async function prepare(deps: PrepareDeps, { projectId, id }: Subject, signal: Ab
   if (failure) throw failure;
 }
 
-/** Undefined if the image is too large for it, which is final. That it takes too long is the image's fault, unlike an object store that does not answer. */
+/**
+ * Undefined if the image is too large for it, which is final. That it takes too long is the image's fault, unlike an object
+ * store that does not answer.
+ */
 function toFailure(error: unknown): ImageFailed | undefined {
   if (!(error instanceof Problem)) throw error;
   if (error.code === 'image_refused') return undefined;

@@ -1,3 +1,4 @@
+import { firstId } from '../../db/ids.ts';
 import type { Deps } from '../../deps.ts';
 import { imageWork } from '../../images/look.ts';
 import { enqueue } from '../../work/enqueue.ts';
@@ -10,8 +11,6 @@ const mostWaiting = 20;
 /** How many files are read by one statement, and by one run. */
 const pageSize = 1000;
 const pagesAtOnce = 20;
-
-const firstId = '00000000-0000-0000-0000-000000000000';
 
 interface Walk {
   after_project: string | null;

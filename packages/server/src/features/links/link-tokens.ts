@@ -1,4 +1,5 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import { toIdBytes, toIdText } from '../../db/ids.ts';
 
 /**
  * The credentials of links: the id of a link and 128 bits of an HMAC over it. They are computed whenever a link is
@@ -22,7 +23,7 @@ export function createLinkTokens(secret: string): LinkTokens {
   const toMac = (id: Buffer) => createHmac('sha256', key).update(id).digest().subarray(0, macBytes);
   return {
     sign(linkId) {
-      const id = Buffer.from(linkId.replaceAll('-', ''), 'hex');
+      const id = toIdBytes(linkId);
       return Buffer.concat([id, toMac(id)]).toString('base64url');
     },
     open(token) {
@@ -30,11 +31,7 @@ export function createLinkTokens(secret: string): LinkTokens {
       // The last character has two bits to spare: of the four that mean the same, one is right.
       if (bytes.length !== idBytes + macBytes || bytes.toString('base64url') !== token) return undefined;
       const id = bytes.subarray(0, idBytes);
-      return timingSafeEqual(toMac(id), bytes.subarray(idBytes)) ? toUuid(id) : undefined;
+      return timingSafeEqual(toMac(id), bytes.subarray(idBytes)) ? toIdText(id) : undefined;
     },
   };
-}
-
-function toUuid(bytes: Buffer): string {
-  return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }

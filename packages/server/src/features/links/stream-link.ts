@@ -24,10 +24,9 @@ const lookMilliseconds = 1000;
 
 /**
  * Reads bytes of the file behind a link, no faster than the client takes them, and for no longer than the link leads
- * there.
+ * there. If the object is gone or has changed, there is no such link any more.
  * @param address of the client: one gets at most half of the slots, and so does one project
  * @param signal aborts when nobody waits for the bytes any more
- * If the object is gone or has changed, there is no such link any more.
  * @throws the signal's reason
  */
 export async function streamLink(

@@ -12,8 +12,7 @@ import { recordEvent } from '../../events/record-event.ts';
 /**
  * Removes a member from a project: owners can remove anybody, others only themselves. What they made stays, but the API
  * keys that they tied to the project are revoked for good, and so are their tickets: another invitation does not restore
- * them. Their untied keys
- * reach the project again when they return.
+ * them. Their untied keys reach the project again when they return.
  */
 export async function removeMember(
   deps: Pick<Deps, 'db' | 'access' | 'accessChanges' | 'now'>,

@@ -1,11 +1,11 @@
 import type { Input } from '@cadiz/contract';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
+import { firstId } from '../../db/ids.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { advanceNow, enqueueQuarantine } from './advance-quarantine.ts';
-import { firstId } from './id-of-moment.ts';
 import { type QuarantineView, toQuarantineView } from './quarantine-view.ts';
 
 const outcomes = {

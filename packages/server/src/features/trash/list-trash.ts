@@ -128,13 +128,13 @@ function encodeCursor(projectId: string, { trashed_at, id }: EntryRow): string {
   return toCursorText(['trash', projectId, trashed_at.getTime(), id]);
 }
 
-/** @throws Problem invalid_request if the string is not a cursor of this project's trash */
 /** Where a page starts: after this entry. */
 interface Position {
   trashedAt: Date;
   id: string;
 }
 
+/** @throws Problem invalid_request if the string is not a cursor of this project's trash */
 function decodeCursor(text: string, projectId: string): Position {
   const parsed = readCursorText(Cursor, text);
   if (parsed?.[1] !== projectId) throw invalidCursor('is not a nextCursor for the trash of this project');

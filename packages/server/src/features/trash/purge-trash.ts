@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { firstId } from '../../db/ids.ts';
 import type { Deps } from '../../deps.ts';
 import { emit, newEventId, theService } from '../../events/record-event.ts';
 import { toPurgingSlot } from '../../limits/usage-slots.ts';
@@ -124,7 +125,7 @@ async function purgeTreeFiles(
   entryId: string,
   purged: Purged,
   limit: number,
-) {
+): Promise<void> {
   // As in `joinChildren`; the order is that of the index.
   let last = { folder_id: firstId, id: firstId };
   while (purged.files < limit) {
@@ -143,8 +144,6 @@ async function purgeTreeFiles(
     await purgeBatch(deps, project, rows, purged, { tellsEach: false });
   }
 }
-
-const firstId = '00000000-0000-0000-0000-000000000000';
 
 /**
  * Objects before rows: after an interruption in between, the row leads back to the object. Variants of images have rows of

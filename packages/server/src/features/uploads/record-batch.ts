@@ -106,30 +106,41 @@ async function recordAll(
 ): Promise<Outcome<FileView>[]> {
   requireAll(outcomes, 'files');
   const firsts = requireSameAgain(pending);
-  for (let round = [...firsts.values()]; round.length > 0; ) {
-    const inserted = await insertAllOrNone(deps, caller, project, toFacts(round));
+  await recordFirsts(deps, caller, project, [...firsts.values()], outcomes);
+  for (const { index, facts } of pending) {
+    const answered = outcomes[firsts.get(facts.storeKey)?.index ?? index];
+    if (answered) outcomes[index] = answered;
+  }
+  return outcomes;
+}
+
+/** Records files of different storeKeys, as `recordAll` does, and notes the outcome of each. */
+async function recordFirsts(
+  deps: RecordDeps,
+  caller: Uploader,
+  project: OpenProject<'files:write'>,
+  firsts: readonly Pending[],
+  outcomes: SortedOut['outcomes'],
+): Promise<void> {
+  for (let left = firsts; left.length > 0; ) {
+    const inserted = await insertAllOrNone(deps, caller, project, toFacts(left));
     if ('files' in inserted) {
-      for (const [at, { index, facts }] of round.entries()) {
+      for (const [at, { index, facts }] of left.entries()) {
         const file = inserted.files[at];
         if (file) outcomes[index] = await countInserted(deps, project, facts, file);
       }
-      break;
+      return;
     }
     // What is recorded already does not stand in the way of the others.
-    for (const { index, request, facts } of round) {
+    for (const { index, request, facts } of left) {
       if (!inserted.refused.has(facts)) continue;
       const outcome =
         inserted.refused.get(facts) ?? (await settle(answerNotInserted(deps, caller, project, request, facts)));
       if (outcome instanceof Problem) throw ofEntry(outcome, `files.${index}`);
       outcomes[index] = outcome;
     }
-    round = round.filter(({ facts }) => !inserted.refused.has(facts));
+    left = left.filter(({ facts }) => !inserted.refused.has(facts));
   }
-  for (const { index, facts } of pending) {
-    const answered = outcomes[firsts.get(facts.storeKey)?.index ?? index];
-    if (answered) outcomes[index] = answered;
-  }
-  return outcomes;
 }
 
 /**

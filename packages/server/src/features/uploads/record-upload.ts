@@ -45,9 +45,8 @@ const clockToleranceMilliseconds = 15 * 60_000;
 
 /**
  * Records an uploaded file. The size and ETag come from the object store, not from the client, and so do the first bytes,
- * which are compared with the declared type. Safe to repeat: the
- * unique (project_id, store_key) admits one row, and every later or concurrent recording of the same facts answers that
- * row, as long as the file is there.
+ * which are compared with the declared type. Safe to repeat: the unique (project_id, store_key) admits one row, and every
+ * later or concurrent recording of the same facts answers that row, as long as the file is there.
  */
 export async function recordUpload(deps: RecordDeps, caller: Uploader, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');

@@ -1,5 +1,5 @@
 import { email as emailAddress } from '@cadiz/contract';
-import pg from 'pg';
+import { isUniqueViolation } from '../../db/database-errors.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { OidcSettings } from '../../settings/config.ts';
@@ -65,12 +65,10 @@ async function makeAccount(deps: OidcDeps, arrival: Arrival): Promise<string> {
 }
 
 const maxAttempts = 5;
-const uniqueViolation = '23505';
 
 /** Whether another account has the address or is the owner. If one has the subject, it is the person's own. */
 function isOfSomebodyElse(error: unknown): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) return false;
-  return error.constraint !== 'accounts_provider_account_index';
+  return isUniqueViolation(error) && error.constraint !== 'accounts_provider_account_index';
 }
 
 async function toAccount(deps: OidcDeps, arrival: Arrival): Promise<NewAccount> {

@@ -1,6 +1,6 @@
-import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { SessionCaller } from '../../access/caller.ts';
+import { isUniqueViolation } from '../../db/database-errors.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
@@ -31,12 +31,9 @@ export async function linkIdentity(
   if (owner !== undefined) throw new Problem('oidc_account_taken');
   const { issuer } = identity.issuer.settings;
   await add(deps, caller, { issuer, subject: claims.sub }).catch((error: unknown) => {
-    const isTaken = error instanceof pg.DatabaseError && error.code === uniqueViolation;
-    throw isTaken ? new Problem('oidc_account_taken') : error;
+    throw isUniqueViolation(error) ? new Problem('oidc_account_taken') : error;
   });
 }
-
-const uniqueViolation = '23505';
 
 async function add(
   { db, now }: LinkDeps,

@@ -8,8 +8,8 @@ import { Problem } from '../../problem.ts';
 export const passkeyColumns = ['id', 'name', 'created_at', 'backed_up'] as const;
 
 /**
- * A passkey of the caller. Somebody else's passkey gets the same answer as an absent one. @throws Problem
- * passkey_not_found
+ * A passkey of the caller. Somebody else's passkey gets the same answer as an absent one.
+ * @throws Problem passkey_not_found
  */
 export async function findOwnPasskey(
   kysely: Kysely<Schema>,

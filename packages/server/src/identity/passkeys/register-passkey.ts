@@ -1,11 +1,11 @@
 import type { Answer, Input } from '@cadiz/contract';
 import { type RegistrationResponseJSON, verifyRegistrationResponse } from '@simplewebauthn/server';
 import { decodeAttestationObject, isoBase64URL } from '@simplewebauthn/server/helpers';
-import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import type { SessionCaller } from '../../access/caller.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
+import { isUniqueViolation } from '../../db/database-errors.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
@@ -108,10 +108,7 @@ async function add(
     await recordEvent(trx, at, { type: 'passkey.added', projectId: null, by: caller, subject });
   });
   await adding.catch((error: unknown) => {
-    const isKnown = error instanceof pg.DatabaseError && error.code === uniqueViolation;
-    throw isKnown ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
+    throw isUniqueViolation(error) ? new Problem('passkey_refused', 'This passkey is registered already.') : error;
   });
   return id;
 }
-
-const uniqueViolation = '23505';

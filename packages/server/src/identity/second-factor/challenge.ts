@@ -34,7 +34,9 @@ export async function beginChallenge(trx: Kysely<Schema>, at: number, userId: st
 }
 
 /**
- * @param challenge the name that the browser keeps @returns whose sign-in it is @throws Problem second_factor_expired
+ * @param challenge the name that the browser keeps
+ * @returns it, and whose sign-in it is
+ * @throws Problem second_factor_expired
  */
 export async function requireChallenge(
   { db, now }: Pick<Deps, 'db' | 'now'>,
@@ -51,7 +53,11 @@ export async function countAttempt({ db, now }: Pick<Deps, 'db' | 'now'>, challe
   if (!isCounted) throw new Problem('second_factor_expired');
 }
 
-/** Uses up the challenge. @returns whether it was still there @param at Unix milliseconds */
+/**
+ * Uses up the challenge.
+ * @param at Unix milliseconds
+ * @returns whether it was still there
+ */
 export async function takeChallenge(trx: Kysely<Schema>, at: number, challenge: string): Promise<boolean> {
   await takeVerification(trx, at, nameOfAttempts(challenge));
   return (await takeVerification(trx, at, challenge)) !== undefined;

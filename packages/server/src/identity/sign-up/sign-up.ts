@@ -1,6 +1,6 @@
 import type { Answer, Input } from '@cadiz/contract';
-import pg from 'pg';
 import type { Visitor } from '../../access/caller.ts';
+import { isUniqueViolation } from '../../db/database-errors.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import type { Browser, InBrowser, Keeping } from '../browser.ts';
@@ -54,14 +54,12 @@ async function makeAccount(
       return { user, token: await startSession(trx, at, user.id, visitor) };
     });
   } catch (error) {
-    if (!(error instanceof pg.DatabaseError) || error.code !== uniqueViolation) throw error;
+    if (!isUniqueViolation(error)) throw error;
     if (error.constraint !== 'users_one_owner') throw new Problem('account_exists');
     // Somebody else has just become the owner: now the rules for the second account apply.
     return makeAccount(deps, visitor, request);
   }
 }
-
-const uniqueViolation = '23505';
 
 async function toAccount(
   deps: SignUpDeps,
