@@ -250,6 +250,17 @@ describe('import supabase', () => {
     }
   });
 
+  test.each(['supabase:avatars', 'supabase:/avatars', 'supabase://', 'supabase:///2027'])(
+    'imports nothing from %s, which names no bucket',
+    async (source) => {
+      expect(await place.cadiz(['import', source, '--dry-run'], { env })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `Error: ${source} must be supabase, supabase://BUCKET or supabase://BUCKET/FOLDER.\n`,
+      });
+    },
+  );
+
   test('takes the key from standard input, and tells what is missing or refused', async () => {
     const { SUPABASE_URL = '' } = env;
     const piped = await place.spawn(['import', 'supabase://avatars/2027', '--dry-run'], {
