@@ -150,6 +150,10 @@ describe('import supabase', () => {
     expect(stdout.split('\n').filter(Boolean)).toHaveLength(7);
     const some = await place.ok(['import', 'supabase://avatars/2027/', '--dry-run'], { env });
     expect(some.stdout).toBe('import  big.bin\n');
+    expect(await place.cadiz(['import', 'supabase', '--dry-run'], { env })).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('1 of 3 files would fail.'),
+    });
   });
 
   test('refuses bytes that are not those of the listing', async () => {

@@ -55,7 +55,7 @@ export const run: Run<'download'> = async (context, { args, options }) => {
       { dryRun: true, downloads: planned, ...report },
       downloads.map(({ to }) => `download  ${printable(to)}\n`).join(''),
     );
-    return failIfAny(report);
+    return failIfAny(report, downloads.length);
   }
   await makeFolders(output, report, folders.map(rules.to));
   await downloadFiles(context, client, downloads, report, concurrency);
