@@ -34,10 +34,10 @@ async function askBrowser(context: Context, url: string, opens: boolean): Promis
   const receiver = await receiveKey();
   const asking = new AbortController();
   try {
-    const address = `${url}/command#${receiver.fragment}`;
+    const page = `${url}/command#${receiver.fragment}`;
     // Part of the question, so it is shown with --quiet, too.
-    context.stderr.write(`Open this address in a browser, and create a key for the command there:\n\n  ${address}\n\n`);
-    if (opens) openBrowser(address, context.env);
+    context.stderr.write(`Open this URL in a browser, and create a key for the command there:\n\n  ${page}\n\n`);
+    if (opens) openBrowser(page, context.env);
     const pasted = askSecret(context, 'Or paste an API key here (it is not shown): ', asking.signal);
     return await Promise.race([receiver.key, pasted]);
   } finally {

@@ -30,7 +30,7 @@ export async function readSupabase(given: string, context: Context): Promise<Ori
   const { bucket, folder } = readSource(given);
   const url = context.env.SUPABASE_URL ?? '';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw usageFailure('Set SUPABASE_URL to the address of the project, such as https://REF.supabase.co.');
+    throw usageFailure('Set SUPABASE_URL to the URL of the project, such as https://REF.supabase.co.');
   const key = await readSecret(context, 'SUPABASE_SERVICE_ROLE_KEY', 'Secret key of the Supabase project');
   const api = createApi(`${url.replace(/\/+$/, '')}/storage/v1`, key);
   const origin: Origin = { items: [], folders: [], leftOut: [] };
