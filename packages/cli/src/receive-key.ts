@@ -97,7 +97,7 @@ const page = (nonce: string): string => `<!doctype html>
   const say = (words) => { document.getElementById('said').textContent = words; };
   fetch(location.pathname, { method: 'POST', body: key }).then(
     (answer) => say(answer.ok ? 'The command has its key. You can close this page.' : 'No key arrived. Run cadiz login again.'),
-    () => say('The command is not waiting any more. Run cadiz login again, and revoke the key that was created in vain.'),
+    () => say('The command is no longer waiting. Run cadiz login again, and revoke the key that was just created: nothing uses it.'),
   );
 </script>
 </html>

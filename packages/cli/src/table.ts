@@ -538,7 +538,11 @@ export const commands = {
     counts: [1, unlimited],
     kind: 'remote',
     options: {
-      parents: { type: 'boolean', short: 'p', help: 'create missing parents too; a folder that exists is no error' },
+      parents: {
+        type: 'boolean',
+        short: 'p',
+        help: 'create missing parents too; a folder that exists is not an error',
+      },
     },
     description: ['Creates folders and prints their ids.'],
   },
@@ -730,6 +734,6 @@ export const exitStatus: readonly (readonly [code: number, what: string])[] = [
   [2, 'wrong arguments or options'],
   [3, 'something that was named does not exist'],
   [4, 'nobody is signed in, or the credentials are refused'],
-  [5, 'some files failed, and the others are done; running the command again tries those'],
-  [130, 'interrupted with Ctrl-C; running the command again goes on'],
+  [5, 'some files failed, and the others are done; run the command again to retry those that failed'],
+  [130, 'interrupted with Ctrl-C; run the command again to continue'],
 ];

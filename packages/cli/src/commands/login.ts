@@ -20,7 +20,7 @@ export const run: Run<'login'> = async (context, { args, options }) => {
 async function loginKey(context: Context, url: string, known: StoredService, opens: boolean): Promise<void> {
   const { stdin, output, env } = context;
   const apiKey = stdin.isTTY ? await askBrowser(context, url, opens) : await readInput(stdin);
-  if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is no API key: one begins with cz_live_.');
+  if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is not an API key: they begin with cz_live_.');
   const key: OwnApiKey = await clientOf(context, { url, apiKey }).keys.current();
   const { projectId: _, ...rest } = known;
   await store(env, url, { ...rest, apiKey, ...(key.projectId && { projectId: key.projectId }) });
