@@ -150,6 +150,10 @@ describe('import supabase', () => {
     expect(stdout.split('\n').filter(Boolean)).toHaveLength(7);
     const some = await place.ok(['import', 'supabase://avatars/2027/', '--dry-run'], { env });
     expect(some.stdout).toBe('import  big.bin\n');
+    expect(await place.cadiz(['import', 'supabase', '--dry-run'], { env })).toMatchObject({
+      code: 5,
+      stderr: expect.stringContaining('1 of 3 files would fail.'),
+    });
   });
 
   test('refuses bytes that are not those of the listing', async () => {
@@ -249,6 +253,17 @@ describe('import supabase', () => {
       await proxy.close();
     }
   });
+
+  test.each(['supabase:avatars', 'supabase:/avatars', 'supabase://', 'supabase:///2027'])(
+    'imports nothing from %s, which names no bucket',
+    async (source) => {
+      expect(await place.cadiz(['import', source, '--dry-run'], { env })).toMatchObject({
+        code: 2,
+        stdout: '',
+        stderr: `Error: ${source} must be supabase, supabase://BUCKET or supabase://BUCKET/FOLDER.\n`,
+      });
+    },
+  );
 
   test('takes the key from standard input, and tells what is missing or refused', async () => {
     const { SUPABASE_URL = '' } = env;

@@ -381,7 +381,7 @@ describe('Ctrl-C', () => {
         child.kill('SIGINT');
       }),
     });
-    expect([first.code, first.stderr]).toEqual([130, expect.stringContaining('The same command goes on')]);
+    expect([first.code, first.stderr]).toEqual([130, expect.stringContaining('Run the same command again')]);
     expect(await findBegun()).toMatchObject({ fileName: 'big.bin', status: 'open' });
     const again = await place.ok(['upload', here('big.bin'), '--to', name, '--json', '--debug']);
     const second: Report = JSON.parse(again.stdout);

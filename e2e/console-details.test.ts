@@ -3,8 +3,7 @@ import type { Client } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBarriersInAllLooks } from './console-looks.ts';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findBarriers, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -267,7 +266,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await details.getByText('1,500 × 1,000 pixels').waitFor();
     await details.getByText(/^1 Aug, 12:00/).waitFor();
     await details.getByText('Says where it was taken').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('button', { name: /^Show the original/ }).click();
     await expect.poll(typeOf).toBe('image/jpeg');
     expect(await page.getByRole('button', { name: /^Show the original/ }).count()).toBe(0);

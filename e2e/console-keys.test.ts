@@ -2,8 +2,7 @@ import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBarriersInAllLooks } from './console-looks.ts';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findBarriers, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 const run = promisify(execFile);
 
@@ -148,7 +147,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await dialog.getByLabel('Expires').selectOption('on a date of your own');
     const soon = new Date(Date.now() + 3 * 86_400_000);
     await dialog.getByLabel('Last day').fill(soon.toISOString().slice(0, 10));
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Create key' }).click();
     await page.getByText('Your new key').waitFor();
 
@@ -160,7 +159,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('tabpanel').getByText(`projectId=${projectId}`).waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('tabpanel').getByText(`CADIZ_URL=${tested.url}`).waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('button', { name: 'Close without copying' }).click();
     await page.getByText('Nobody can show you this key again').waitFor();
     await page.getByRole('button', { name: 'Close anyway' }).click();
@@ -183,7 +182,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
       .filter({ hasText: 'Importer 1' })
       .getByText(/^revoked/)
       .waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
 
     const find = page.getByRole('searchbox', { name: 'Find a key' });
     await find.fill('importer 7');
@@ -193,7 +192,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await row.waitFor();
     await find.fill('no such key');
     await page.getByText('No key is called “no such key”').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -211,7 +210,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await editor.getByRole('button', { name: 'Rotate Nightly?' }).click();
     await editor.getByText('Only an owner of the project can do that.').waitFor();
     expect(await editor.getByRole('button', { name: 'Rotate', exact: true }).count()).toBe(0);
-    expect(await findBarriersInAllLooks(editor)).toEqual([]);
+    expect(await findFlaws(editor)).toEqual([]);
     await editor.context().close();
 
     const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
@@ -219,7 +218,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
       await page.getByRole('button', { name: 'Rotate Nightly?' }).first().click();
       await page.getByRole('dialog').getByLabel('The old key works').selectOption(overlap);
       await page.getByRole('dialog').getByText(explained).waitFor();
-      expect(await findBarriersInAllLooks(page)).toEqual([]);
+      expect(await findFlaws(page)).toEqual([]);
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
       await page.getByText('Your new key').waitFor();
       const key = (await page.locator('.secret code').textContent()) ?? '';
@@ -269,7 +268,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await dialog.getByRole('link', { name: /ahoy/ }).waitFor();
     expect(asked).toBe(2);
     await dialog.getByText('4 B').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('link', { name: /ahoy/ }).click();
     await page.waitForURL(`**/files/${folder.folderId}?file=${folder.id}`);
     await page.unrouteAll();
@@ -284,20 +283,20 @@ describe.runIf(triesJourneys)('keys and members', () => {
     expect(await dialog.getByRole('button', { name: 'Quarantine' }).isDisabled()).toBe(true);
     await dialog.getByLabel('Since', { exact: true }).fill('2020-01-01T00:00');
     await dialog.getByText('2 files, 9 B').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     expect(await served()).toBe(1);
     await dialog.getByRole('checkbox', { name: /Revoke the key first/ }).uncheck();
     await dialog.getByRole('button', { name: 'Quarantine' }).click();
     await page.getByText('held', { exact: true }).waitFor();
     expect(await served()).toBe(0);
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await choose('What it uploaded');
     await page.getByRole('dialog', { name: 'Uploaded with Leaky' }).getByText('in quarantine').first().waitFor();
     await page.keyboard.press('Escape');
 
     await page.getByRole('button', { name: 'Release what Leaky uploaded' }).click();
     await page.getByText('Release 2 files?').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Release' }).click();
     await page.getByText('released', { exact: true }).waitFor();
     expect(await served()).toBe(1);
@@ -309,7 +308,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await expect(served()).rejects.toMatchObject({ code: 'invalid_api_key' });
     await page.getByRole('button', { name: 'Move to the trash what Leaky uploaded' }).click();
     await page.getByText('Move 2 files to the trash?').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Move to the trash' }).click();
     await page.locator('.people').getByText('in the trash', { exact: true }).waitFor();
     const { files } = await tested.ask<{ files: { state: string }[] }>(
@@ -346,7 +345,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByText('Keys are for owners and editors').waitFor();
     await page.getByText('You made these keys.').waitFor();
     expect(await page.getByRole('button', { name: 'Rotate Mine?' }).count()).toBe(0);
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('button', { name: 'Revoke Mine?' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke', exact: true }).click();
     await page.getByText('1 key ended').waitFor();

@@ -1,7 +1,6 @@
 import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBarriersInAllLooks } from './console-looks.ts';
-import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -20,7 +19,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     const page = await tested.openAsOwner(`/projects/${projectId}/tickets`);
     await page.getByRole('link', { name: 'Tickets' }).waitFor();
     await page.getByText('No tickets').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Create ticket' }).click();
     const dialog = page.getByRole('dialog');
@@ -37,7 +36,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     await dialog.getByLabel('Works for').selectOption('hour');
     await dialog.getByRole('button', { name: 'Create ticket' }).click();
     await dialog.getByText('must be an origin such as').first().waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByLabel('Pages that may use it').fill(new URL(tested.url).origin);
     await dialog.getByRole('button', { name: 'Create ticket' }).click();
 
@@ -45,7 +44,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     const ticket = (await page.locator('.secret code').textContent()) ?? '';
     expect(ticket).toMatch(/^cz_ticket_\w{49}$/);
     await page.getByRole('tab', { name: 'Page', exact: true }).waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('tab', { name: 'Page', exact: true }).focus();
     await page.keyboard.press('ArrowRight');
     const code = (await page.getByRole('tabpanel').textContent()) ?? '';
@@ -67,14 +66,14 @@ describe.runIf(triesJourneys)('tickets', () => {
     await row.getByText('4 B of 1 MB · 1 MB left').waitFor();
     await row.getByText('text/*, image/png').waitFor();
     await row.getByText('live', { exact: true }).waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     expect(await run()).toBe('ahoy.txt');
     await page.reload();
     await row.getByText('exhausted').waitFor();
 
     await row.getByRole('button', { name: /Revoke the ticket/ }).click();
     await page.getByText('It stops working at once').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('revoked').waitFor();
     const current = `${tested.url}/api/storage/tickets/current`;
@@ -88,7 +87,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/tickets`);
     await viewer.getByText('Tickets are for owners and editors').waitFor();
     expect(await viewer.getByRole('button', { name: 'Create ticket' }).count()).toBe(0);
-    expect(await findBarriersInAllLooks(viewer)).toEqual([]);
+    expect(await findFlaws(viewer)).toEqual([]);
     await viewer.context().close();
 
     const page = await tested.openAsOwner('/projects');
@@ -132,7 +131,7 @@ describe.runIf(triesJourneys)('tickets', () => {
     await page.getByText('0 of 2 · 2 left').last().waitFor();
     await createClient({ baseUrl: tested.url, ticket: own.ticket }).upload(new File(['Ahoy'], 'ahoy.txt'));
     await page.getByText('1 of 2 · 1 left').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -1,8 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Receiver, startReceiver } from '../packages/server/test/receiver.ts';
-import { findBarriersInAllLooks } from './console-looks.ts';
-import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 let receiver: Receiver;
@@ -24,7 +23,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     const projectId = await tested.createProject('Webhooks');
     const page = await tested.openAsOwner(`/projects/${projectId}/webhooks`);
     await page.getByText('No endpoints').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
 
     await page.getByRole('button', { name: 'Add endpoint' }).click();
     const dialog = page.getByRole('dialog');
@@ -32,14 +31,14 @@ describe.runIf(triesJourneys)('webhooks', () => {
     await dialog.getByLabel('Events').fill('file.created, folder.created');
     await dialog.getByRole('button', { name: 'Add endpoint' }).click();
     await dialog.getByText('not a public one').first().waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await dialog.getByLabel('URL').fill(receiver.url);
     await dialog.getByRole('button', { name: 'Add endpoint' }).click();
 
     await page.getByText('The secret of the endpoint').waitFor();
     const secret = (await page.locator('.secret code').textContent()) ?? '';
     expect(secret).toMatch(/^whsec_/);
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('button', { name: 'Copy', exact: true }).click();
     await page.getByRole('button', { name: 'Done' }).click();
     await page.getByText('The secret of the endpoint').waitFor({ state: 'detached' });
@@ -59,7 +58,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     await failed.locator('summary').click();
     await failed.locator('pre').getByText('Out of order').waitFor();
     await failed.getByText(/next try/).waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     receiver.answer = () => ({ status: 204 });
     await failed.getByRole('button', { name: 'Send again' }).click();
     await failed.getByText('delivered').waitFor();
@@ -74,7 +73,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     await edit.getByRole('button', { name: 'Save' }).click();
     const refused = edit.locator('.field').filter({ has: page.getByLabel('URL') });
     await refused.getByRole('alert').getByText('not a public one').waitFor();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await edit.getByLabel('URL').fill(receiver.url);
     await edit.getByLabel('Events').fill('file.created, file.invented');
     await edit.getByRole('button', { name: 'Save' }).click();
@@ -103,7 +102,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     await more.click();
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
     await page.getByRole('dialog').getByLabel('The old secret still signs for').selectOption('hour');
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
     await page.getByText('The secret of the endpoint').waitFor();
     expect(await page.locator('.secret code').textContent()).not.toBe(secret);
@@ -125,7 +124,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
 
     await more.click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
-    expect(await findBarriersInAllLooks(page)).toEqual([]);
+    expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No endpoints').waitFor();
     expect(tested.complaints).toEqual([]);
@@ -137,7 +136,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     const editor = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/webhooks`);
     await editor.getByText('Webhooks are for owners').waitFor();
     expect(await editor.getByRole('button', { name: 'Add endpoint' }).count()).toBe(0);
-    expect(await findBarriersInAllLooks(editor)).toEqual([]);
+    expect(await findFlaws(editor)).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await editor.context().close();
   });

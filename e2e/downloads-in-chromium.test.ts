@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs';
 import http from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { createPresigner } from '@cadiz/sigv4';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../scripts/series.mjs';
+import { isMarked, open } from './opened-page.ts';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -128,28 +128,9 @@ async function urlOf(fileId: string, disposition: 'inline' | 'attachment'): Prom
   return ((await (await post(`/api/storage/files/${fileId}/url`, { disposition })).json()) as { url: string }).url;
 }
 
-/** Opens an address, waits until it is displayed or saved, and gives scripts time to run. */
-async function open(page: Page, url: string): Promise<'shown' | 'saved'> {
-  const download = page.waitForEvent('download', { timeout: 60_000 }).then(() => 'saved' as const);
-  download.catch(() => undefined);
-  // A navigation that turns into a download fails as a navigation before the page hears of the download.
-  const outcome = await page.goto(url, { waitUntil: 'load' }).then(
-    () => 'shown' as const,
-    (error: Error) => {
-      if (!/Download is starting|ERR_ABORTED/.test(error.message)) throw error;
-      return download;
-    },
-  );
-  await delay(150);
-  return outcome;
-}
-
 /** Whether a script has run in a page, in anything it embeds, or anywhere that could call home. */
 async function hasRun(page: Page): Promise<boolean> {
-  const marks = await Promise.all(
-    page.frames().map((frame) => frame.evaluate(() => 'ran' in globalThis).catch(() => false)),
-  );
-  return marks.includes(true) || site.calls.length > 0;
+  return (await isMarked(page)) || site.calls.length > 0;
 }
 
 async function inNewPage<T>(work: (page: Page) => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Browser, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { isMarked, open } from './opened-page.ts';
 import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
 
 const executablePath = '/usr/bin/chromium';
@@ -62,27 +63,9 @@ async function embed(page: Page, content: string, path: '/page' | '/isolated' = 
   await page.goto(`http://${site.host}${path}`, { waitUntil: 'load' });
 }
 
-/** Opens a URL, waits until it is displayed or saved, and gives scripts time to run. */
-async function open(page: Page, url: string): Promise<'shown' | 'saved'> {
-  const download = page.waitForEvent('download', { timeout: 60_000 }).then(() => 'saved' as const);
-  download.catch(() => undefined);
-  const outcome = await page.goto(url, { waitUntil: 'load' }).then(
-    () => 'shown' as const,
-    (error: Error) => {
-      if (!/Download is starting|ERR_ABORTED/.test(error.message)) throw error;
-      return download;
-    },
-  );
-  await delay(150);
-  return outcome;
-}
-
 /** Whether a script has run in a page or in a frame of it, or has called home. */
 async function hasRun(page: Page): Promise<boolean> {
-  const marks = await Promise.all(
-    page.frames().map((frame) => frame.evaluate(() => 'ran' in globalThis).catch(() => false)),
-  );
-  return marks.includes(true) || site.calls.length > 0;
+  return (await isMarked(page)) || site.calls.length > 0;
 }
 
 const toFrames = (url: string) =>

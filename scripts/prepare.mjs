@@ -109,20 +109,30 @@ async function everyPackageIsBuilt() {
   return (await Promise.allSettled(builds)).every((build) => build.status === 'fulfilled');
 }
 
-/** A fingerprint that changes when a source is added, removed or written; far cheaper than asking the compiler. */
-async function fingerprintSources() {
+/** What the build reads of a package: these files, and what is in these folders. Tests and migrations are not part of a build. */
+const buildFiles = ['package.json', 'tsconfig.json', 'index.html', 'vite.config.ts'];
+const buildFolders = ['src', 'site', 'scripts'];
+const isSource = (/** @type {string} */ file) => /(?<!\.test)\.(?:tsx?|m?js|css|html|svg)$/.test(file);
+
+/**
+ * A fingerprint that changes when a source is added, removed or written; far cheaper than asking the compiler.
+ * @param {string} [from] the folder of the clone
+ */
+export async function fingerprintSources(from = root) {
   const hash = createHash('sha256');
   const add = async (/** @type {string} */ path) => {
     const { mtimeMs, size } = await stat(path);
     hash.update(`${path}\0${mtimeMs}\0${size}\n`);
   };
-  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json']) await add(join(root, name));
-  for (const name of (await readdir(join(root, 'packages'))).sort()) {
-    const folder = join(root, 'packages', name);
-    for (const file of ['package.json', 'tsconfig.json']) await add(join(folder, file));
-    const files = await readdir(join(folder, 'src'), { recursive: true });
-    for (const file of files.sort())
-      if (/(?<!\.test)\.(?:tsx?|css|svg)$/.test(file)) await add(join(folder, 'src', file));
+  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json']) await add(join(from, name));
+  for (const name of (await readdir(join(from, 'packages'))).sort()) {
+    const folder = join(from, 'packages', name);
+    const there = await readdir(folder);
+    for (const file of buildFiles) if (there.includes(file)) await add(join(folder, file));
+    for (const inside of buildFolders) {
+      const files = there.includes(inside) ? await readdir(join(folder, inside), { recursive: true }) : [];
+      for (const file of files.sort()) if (isSource(file)) await add(join(folder, inside, file));
+    }
   }
   return hash.digest('hex');
 }

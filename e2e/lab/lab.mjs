@@ -1,12 +1,13 @@
 import { parseArgs } from 'node:util';
 import { faults } from './faults.mjs';
 
+const nameColumns = Math.max(...Object.keys(faults).map((name) => name.length)) + 2;
 const usage = `Usage: npm run lab -- <fault> [--seed N] [--short] [--any-times]
 Breaks one part of a Cadiz of three replicas, holds what clients saw against what is promised, and ends with 1 if a promise did not hold;
 with --any-times, only if one did not hold that is not about a time, for a machine with other work.
 
 ${Object.entries(faults)
-  .map(([name, { does }]) => `  ${name.padEnd(14)}${does}`)
+  .map(([name, { does }]) => `  ${name.padEnd(nameColumns)}${does}`)
   .join('\n')}`;
 
 const { values, positionals } = parseArgs({

@@ -3,7 +3,7 @@ import { chownSync, mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { statusOf, until, writeConfig } from './parts.mjs';
 
-export const postgresBin = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
+const postgresBin = process.env.PG_BIN ?? '/usr/lib/postgresql/15/bin';
 const isRoot = process.getuid?.() === 0;
 
 /**

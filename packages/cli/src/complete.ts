@@ -5,7 +5,7 @@ import { type CommandName, commands, globalOptions, groups, type OptionSpec } fr
 import { readPages } from './transfer/remote-tree.ts';
 
 /** What a shell completes with the files of this machine. */
-export const localFiles = ':files';
+const localFiles = ':files';
 
 /**
  * What the last word of a line can become. Paths of the project are looked up; without credentials there are none.

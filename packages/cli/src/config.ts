@@ -22,10 +22,10 @@ interface Stored {
 
 const nothingStored: Stored = { services: {} };
 
-export const defaultUrl = 'http://localhost:4000';
+const defaultUrl = 'http://localhost:4000';
 
 /** Where credentials are stored (XDG Base Directory Specification). */
-export const credentialsPath = (env: NodeJS.ProcessEnv): string =>
+const credentialsPath = (env: NodeJS.ProcessEnv): string =>
   join(folderOf(env.XDG_CONFIG_HOME, '.config'), 'cadiz', 'credentials.json');
 
 /** Where the secret is stored that `cadiz listen` signs with. */

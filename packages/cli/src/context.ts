@@ -89,11 +89,7 @@ const signedOut = (url: string) =>
   new Failure(exitCodes.signIn, `Nobody is signed in to ${url}: run cadiz login, or set CADIZ_API_KEY.`);
 
 /** Shows each request with --debug. Neither its headers nor its body nor its answer, since secrets are there. */
-export async function tracedFetch(
-  output: Output,
-  input: string | URL | Request,
-  init?: RequestInit,
-): Promise<Response> {
+async function tracedFetch(output: Output, input: string | URL | Request, init?: RequestInit): Promise<Response> {
   const { pathname, search } = new URL(input instanceof Request ? input.url : input);
   const began = performance.now();
   const told = (what: string) =>

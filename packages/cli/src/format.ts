@@ -76,10 +76,3 @@ export function readWhole(option: string, text: string, least: number, most: num
   if (/^\d+$/.test(text) && value >= least && value <= most) return value;
   throw usageFailure(`--${option} ${text} must be a whole number from ${least} to ${most}.`);
 }
-
-/** One of some words. @throws Failure */
-export function readWord<T extends string>(option: string, text: string, words: readonly T[]): T {
-  const found = words.find((word) => word === text);
-  if (found) return found;
-  throw usageFailure(`--${option} ${text} must be one of ${words.join(', ')}.`);
-}

@@ -15,7 +15,7 @@ export function readRemotePath(text: string): RemotePath {
   const [, id] = /^id:(.*)$/.exec(rest) ?? [];
   if (id !== undefined) {
     if (/^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i.test(id)) return { id: id.toLowerCase() };
-    throw usageFailure(`${text} is no id: cadiz ls --json shows them.`);
+    throw usageFailure(`${text} is not an id: cadiz ls --json shows ids.`);
   }
   const parts = rest.split('/').filter((part) => part !== '' && part !== '.');
   if (parts.includes('..')) throw usageFailure(`${text} contains .., which has no meaning in a project.`);

@@ -17,7 +17,7 @@ export interface Receiver {
 const longestBody = 200;
 
 /**
- * Listens on this machine only for an API key, which the console hands over in the fragment of an address, so that it
+ * Listens on this machine only for an API key, which the console hands over in the fragment of a URL, so that it
  * is in no log and in no history (RFC 8252, section 7.3). Whoever does not know the path, which is random, gets a 404.
  */
 export async function receiveKey(): Promise<Receiver> {
@@ -80,7 +80,7 @@ function sendPage(answer: ServerResponse): void {
   answer.end(page(nonce));
 }
 
-/** Takes the key out of the address, and out of the history, before anything else. */
+/** Takes the key out of the address bar, and out of the history, before anything else. */
 const page = (nonce: string): string => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -97,17 +97,17 @@ const page = (nonce: string): string => `<!doctype html>
   const say = (words) => { document.getElementById('said').textContent = words; };
   fetch(location.pathname, { method: 'POST', body: key }).then(
     (answer) => say(answer.ok ? 'The command has its key. You can close this page.' : 'No key arrived. Run cadiz login again.'),
-    () => say('The command is not waiting any more. Run cadiz login again, and revoke the key that was created in vain.'),
+    () => say('The command is no longer waiting. Run cadiz login again, and revoke the key that was just created: nothing uses it.'),
   );
 </script>
 </html>
 `;
 
-/** Opens an address where there is a browser to be seen. That it could not is no failure: the address is shown as well. */
-export function openBrowser(address: string, env: NodeJS.ProcessEnv): void {
+/** Opens a URL where a browser can be seen. It is no failure if that cannot be done: the URL is shown as well. */
+export function openBrowser(url: string, env: NodeJS.ProcessEnv): void {
   const [program, ...args] = browserCommand(env);
   if (!program) return;
-  const child = spawn(program, [...args, address], { detached: true, stdio: 'ignore' });
+  const child = spawn(program, [...args, url], { detached: true, stdio: 'ignore' });
   child.once('error', () => undefined);
   child.unref();
 }

@@ -81,7 +81,7 @@ const endsUnread: ReadonlySet<string | undefined> = new Set<CommandName>([
 const waitsAloud = /^(?:events|listen|serve|doctor|users|queue|admin)\b/;
 
 /** The name under which scripts ask for completions; it is in no help. */
-export const completeCommand = '__complete';
+const completeCommand = '__complete';
 
 /** Runs the command that this process was started with, and sets its exit code. */
 export async function runProcess(): Promise<void> {

@@ -48,6 +48,6 @@ async function post(url: string, route: string, body: object, cookies: readonly 
 
 function sessionOf(cookies: readonly string[]): string {
   const session = cookies.find((cookie) => /^(?:__Host-)?cadiz\.session_token=./.test(cookie));
-  if (!session) throw new Failure(exitCodes.failed, 'The service has not begun a session.');
+  if (!session) throw new Failure(exitCodes.failed, 'The service did not start a session.');
   return session;
 }

@@ -383,7 +383,7 @@ export const commands = {
       'SOURCE is a folder that `cadiz export` has written, its manifest, s3://BUCKET/PREFIX, supabase, supabase://BUCKET/FOLDER, or uploadthing. What is there already is not imported again, so the same command goes on after Ctrl-C or a failure. From another service, the bytes go through this machine without being stored here, and what is stored in the end is compared with what was read.',
       'From an export, on this machine or in S3, each file is compared with the SHA-256 of the manifest and sent with it, and gets its type, metadata and externalId. Ids, links and times of creation are new.',
       `From S3, prefixes become folders, and objects keep their media type, their metadata and, as \`mtime\`, the time of their last change. They are imported exactly as stored: an object with a Content-Encoding stays compressed. They are compared by size and, where the ETag is one, by MD5. ${ofS3}`,
-      'From Supabase Storage, `supabase` takes all buckets, which become folders. Files keep their media type, their metadata and the time of their last change. SUPABASE_URL is the address of the project, and SUPABASE_SERVICE_ROLE_KEY its secret key, which is asked for or read from standard input if it is not set.',
+      'From Supabase Storage, `supabase` takes all buckets, which become folders. Files keep their media type, their metadata and the time of their last change. SUPABASE_URL is the URL of the project, and SUPABASE_SERVICE_ROLE_KEY its secret key, which is asked for or read from standard input if it is not set.',
       'From UploadThing, all files of the app come into one folder, since it has no others, with their customId as externalId and their key as `uploadthing-key` in the metadata. UPLOADTHING_TOKEN is the token of the app, which is asked for or read from standard input if it is not set.',
       'Whatever a project cannot store is dropped: nested metadata, metadata beyond 32 keys or 4 KiB, and a customId longer than 255 bytes. An invalid media type becomes application/octet-stream.',
     ],
@@ -399,10 +399,10 @@ export const commands = {
     counts: [0, 1],
     options: {
       account: { type: 'boolean', help: 'sign in with e-mail address and password instead of an API key' },
-      'no-browser': { type: 'boolean', help: 'open no browser, and only show the address' },
+      'no-browser': { type: 'boolean', help: 'open no browser, and only show the URL' },
     },
     description: [
-      'Stores an API key for the service at URL (CADIZ_URL, or http://localhost:4000), which becomes the service that other commands use. On a terminal, the command opens the console in a browser: whoever is signed in there creates a key for it, which goes from the browser to the command without being shown. A key can also be pasted: on a machine without a browser, open the address elsewhere and let the console show the key. If standard input is no terminal, the key is read from there.',
+      'Stores an API key for the service at URL (CADIZ_URL, or http://localhost:4000), which becomes the service that other commands use. On a terminal, the command opens the console in a browser: whoever is signed in there creates a key for it, which goes from the browser to the command without being shown. A key can also be pasted: on a machine without a browser, open the URL elsewhere and let the console show the key. If standard input is no terminal, the key is read from there.',
       'With --account, asks for the e-mail address, the password and, if there is one, the code of the second factor, and stores the session instead. Commands that manage projects and keys need that; a session ends by itself after at most thirty days. An account that has no password, but signs in with a passkey or through an issuer, signs in to the console, and lets the command have a key.',
       'Credentials are stored in $XDG_CONFIG_HOME/cadiz/credentials.json (~/.config/cadiz), which only you can read.',
     ],
@@ -538,7 +538,11 @@ export const commands = {
     counts: [1, unlimited],
     kind: 'remote',
     options: {
-      parents: { type: 'boolean', short: 'p', help: 'create missing parents too; a folder that exists is no error' },
+      parents: {
+        type: 'boolean',
+        short: 'p',
+        help: 'create missing parents too; a folder that exists is not an error',
+      },
     },
     description: ['Creates folders and prints their ids.'],
   },
@@ -730,6 +734,6 @@ export const exitStatus: readonly (readonly [code: number, what: string])[] = [
   [2, 'wrong arguments or options'],
   [3, 'something that was named does not exist'],
   [4, 'nobody is signed in, or the credentials are refused'],
-  [5, 'some files failed, and the others are done; running the command again tries those'],
-  [130, 'interrupted with Ctrl-C; running the command again goes on'],
+  [5, 'some files failed, and the others are done; run the command again to retry those that failed'],
+  [130, 'interrupted with Ctrl-C; run the command again to continue'],
 ];

@@ -64,7 +64,7 @@ export interface ListOptions {
   thumbnail?: number | undefined;
 }
 
-/** What an address serves, and for how long. */
+/** What a URL serves, and for how long. */
 export interface UrlOptions {
   /** Seconds; an hour by default. */
   expiresIn?: number | undefined;
@@ -392,14 +392,14 @@ export function createClient(options: UploaderOptions) {
        */
       restore: (id: string) => post<File & { restored: Restored }>(at('files', id, '/restore'), {}),
       /**
-       * An address that serves the file for a while (an hour by default) to whoever has it.
+       * A URL that serves the file for a while (an hour by default) to whoever has it.
        *
        * @example
        * const { url } = await cadiz.files.url(id, { expiresIn: 600, disposition: 'inline' });
        */
       url: (id: string, how: UrlOptions = {}) => post<DownloadUrl>(at('files', id, '/url'), how),
       /**
-       * An address of an image in another size and format, which is made when it is first asked for. For the public, make a
+       * The URL of an image in another size and format, which is made when it is first asked for. For the public, make a
        * link, and ask that with `imageUrl` and `srcset`.
        *
        * @example
@@ -408,7 +408,7 @@ export function createClient(options: UploaderOptions) {
       image: (id: string, image: ImageOptions, how: Omit<UrlOptions, 'image'> = {}) =>
         post<DownloadUrl>(at('files', id, '/url'), { disposition: 'inline', ...how, image }),
       /**
-       * Addresses of up to a thousand files: for each, one or why there is none.
+       * URLs of up to a thousand files: for each, one or why there is none.
        *
        * @example
        * for (const one of await cadiz.files.urls(ids)) if ('url' in one) show(one.fileId, one.url);
@@ -431,7 +431,7 @@ export function createClient(options: UploaderOptions) {
         return retrying({ retries, signal }, () => (options.fetch ?? fetch)(url, init));
       },
       /**
-       * The address of a ZIP of files and folders.
+       * The URL of a ZIP of files and folders.
        *
        * @example
        * const { url } = await cadiz.files.archive({ folderIds: [folder.id], name: 'holiday' });

@@ -1,7 +1,7 @@
 import type { ImageOptions } from './types.ts';
 
 /**
- * The address of an image in another size and format, from the URL of a link to it. Anybody may ask for it, so sizes are
+ * The URL of an image in another size and format, from that of a link to it. Anybody may ask for it, so sizes are
  * rounded up to those of a ladder: 16, 32, 48, 64, 96, 128, 256, 384, 640, 750, 828, 1080, 1200, 1920, 2048 and 3840.
  *
  * @example

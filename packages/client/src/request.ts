@@ -19,7 +19,7 @@ type Granted = string | GrantedTicket;
 
 /** How to reach the service, and as whom. Exactly one of `apiKey`, `ticket` and `session`. */
 export interface ClientOptions {
-  /** The address of the service, such as `https://media.example.com`. In a page, '' is the page's own origin. */
+  /** The URL of the service, such as `https://media.example.com`. In a page, '' is the page's own origin. */
   baseUrl: string | URL;
   /** The project that everything is about; by default the one that the key or the ticket is for. */
   projectId?: string | undefined;

@@ -277,7 +277,7 @@ export interface UsageOfDay {
   addedBytes: number;
 }
 
-/** A signed address that serves a file or an archive until it expires. */
+/** A signed URL that serves a file or an archive until it expires. */
 export interface DownloadUrl {
   url: string;
   expiresAt: string;

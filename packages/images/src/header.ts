@@ -26,7 +26,7 @@ const svgStart = /^(\xef\xbb\xbf)?\s*(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)*(<!DOCT
 const avifBrands = new Set(['avif', 'avis']);
 
 /** The format of an image by its first bytes, whatever it is named. Null: nothing that is read here. */
-export function sniff(head: Uint8Array): ImageFormat | null {
+function sniff(head: Uint8Array): ImageFormat | null {
   const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   const text = (from: number, to: number) => bytes.toString('latin1', from, to);
   if (text(0, 3) === '\xff\xd8\xff') return 'jpeg';

@@ -65,7 +65,7 @@ export interface ImageMaker {
   /**
    * Makes a variant and puts it where it belongs, with one request.
    *
-   * @param target - called once the size is known, since the address is signed for it
+   * @param target - called once the size is known, since the URL is signed for it
    * @throws ImageRefused, ImageFailed, the reason of the signal, or what `target` throws
    */
   render(

@@ -131,7 +131,7 @@ const sourceChanged = () => new ImageFailed('unreachable', 'The source does not 
 
 function unreachable(what: 'source' | 'target', error: unknown): ImageFailed {
   if (error instanceof ImageFailed) return error;
-  // Addresses are signed: messages must not name them. Node's name hosts and ports only.
+  // URLs are signed: messages must not name them. Node's name hosts and ports only.
   return new ImageFailed(
     'unreachable',
     `The ${what} cannot be reached: ${error instanceof Error ? error.message : error}`,

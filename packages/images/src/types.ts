@@ -43,7 +43,7 @@ export interface RenderOptions {
 
 /** Where the bytes are. */
 export interface Source {
-  /** A signed address for GET; ranges are asked for with a header. */
+  /** A signed URL for GET; ranges are asked for with a header. */
   url: string;
   headers?: Record<string, string>;
   /** In bytes. */
@@ -54,7 +54,7 @@ export interface Source {
 
 /** Where to put a variant. */
 export interface Target {
-  /** A signed address for PUT, for exactly the size that was said. */
+  /** A signed URL for PUT, for exactly the size that was said. */
   url: string;
   headers?: Record<string, string>;
 }

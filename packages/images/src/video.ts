@@ -4,7 +4,7 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { promisify } from 'node:util';
 import { ImageRefused } from './errors.ts';
 
-/** How ffmpeg is told to read a video: it must not find out for itself, since a playlist can name other files and addresses. */
+/** How ffmpeg is told to read a video: it must not find out for itself, since a playlist can name other files and URLs. */
 export type VideoFormat = 'mov' | 'matroska';
 
 /** Of MP4 and QuickTime: what cameras, phones and programs write. Playlists and images have others, or none. */
@@ -16,7 +16,7 @@ export function sniffVideo(head: Buffer): VideoFormat | null {
   return head.toString('latin1', 0, 4) === '\x1a\x45\xdf\xa3' ? 'matroska' : null;
 }
 
-/** What ffmpeg may use, in bytes: of addresses, so that it never has more of memory. */
+/** What ffmpeg may use, in bytes of address space, so that it never has more of memory. */
 export const posterBytes = 500 * 1024 * 1024;
 const posterSeconds = 10;
 /** In blocks of 512 bytes. */
@@ -27,7 +27,7 @@ const frameMaxPixels = 40_000_000;
 
 /**
  * Writes a frame of a video as a PNG: that after a second, where there often is more to see than in the first, or else the first.
- * ffmpeg reads this one file and no address, as this format and no other.
+ * ffmpeg reads this one file and no URL, as this format and no other.
  *
  * @throws ImageRefused
  */

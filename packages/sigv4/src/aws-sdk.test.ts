@@ -47,7 +47,7 @@ const anyHeaders = fc.dictionary(
 );
 const anyMethod = fc.constantFrom('GET', 'PUT', 'HEAD', 'DELETE', 'POST');
 
-test('a presigned address carries the signature that AWS’s signer makes', async () => {
+test('a presigned URL carries the signature that AWS’s signer makes', async () => {
   const presign = createPresigner({ ...credentials, region, endpoint: 'https://store.example:8443' });
   await fc.assert(
     fc.asyncProperty(

@@ -4,7 +4,7 @@ import type { File } from '@cadiz/client';
 import type { Run } from '../command.ts';
 import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
-import { count, readWhole } from '../format.ts';
+import { readWhole } from '../format.ts';
 import { printable } from '../output.ts';
 import { find, joinPath, readRemotePath, showPath } from '../paths.ts';
 import { downloadFiles } from '../transfer/download-files.ts';
@@ -33,12 +33,10 @@ export const run: Run<'download'> = async (context, { args, options }) => {
     if (!options.recursive) throw usageFailure(`${showPath(remote)} is a folder: give -r.`);
     const tree = filterTree(filter, await readRemoteTree(client, found.id));
     folders.push(found.name, ...tree.folders.map(({ path }) => joinPath(found.name, path)));
-    for (const [path, file] of newestByPath(tree)) wanted.push({ path: joinPath(found.name, path), file });
-    const hidden = tree.files.length - newestByPath(tree).size;
-    if (hidden > 0)
-      output.warn(
-        `${count(hidden, 'file')} ${hidden === 1 ? 'shares its' : 'share their'} name with a newer one, and ${hidden === 1 ? 'is' : 'are'} left out: cadiz download cadiz:id:ID`,
-      );
+    const newest = newestByPath(tree);
+    for (const [path, file] of newest) wanted.push({ path: joinPath(found.name, path), file });
+    const hidden = tree.files.length - newest.size;
+    if (hidden > 0) output.warn(describeHidden(hidden));
   }
   const report = newReport();
   const rules = {
@@ -55,7 +53,7 @@ export const run: Run<'download'> = async (context, { args, options }) => {
       { dryRun: true, downloads: planned, ...report },
       downloads.map(({ to }) => `download  ${printable(to)}\n`).join(''),
     );
-    return failIfAny(report);
+    return failIfAny(report, downloads.length);
   }
   await makeFolders(output, report, folders.map(rules.to));
   await downloadFiles(context, client, downloads, report, concurrency);
@@ -63,6 +61,11 @@ export const run: Run<'download'> = async (context, { args, options }) => {
   sayReport(output, 'Downloaded', report, began);
   failIfAny(report);
 };
+
+const describeHidden = (count: number): string =>
+  count === 1
+    ? '1 file shares its name with a newer one, and is left out: cadiz download cadiz:id:ID'
+    : `${count} files share their names with newer ones, and are left out: cadiz download cadiz:id:ID`;
 
 /** Where each path goes: into --to if that is a folder, or is to be one; a single file gets that name. */
 async function toPlace(

@@ -47,7 +47,7 @@ export const run: Run<'import'> = async (context, { args: [from = ''], options }
       files.map(({ path }) => `import  ${printable(path)}\n`).join(''),
     );
     output.say(`Would import ${count(files.length, 'file')}, ${toSize(bytes)}; ${report.unchanged} are there already.`);
-    return failIfAny(report);
+    return failIfAny(report, missing.length);
   }
   await ensureFolders(client, target, folders, (path, error) =>
     sayFailure(output, path, addFailure(report, path, error)),

@@ -20,7 +20,7 @@ export const run: Run<'login'> = async (context, { args, options }) => {
 async function loginKey(context: Context, url: string, known: StoredService, opens: boolean): Promise<void> {
   const { stdin, output, env } = context;
   const apiKey = stdin.isTTY ? await askBrowser(context, url, opens) : await readInput(stdin);
-  if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is no API key: one begins with cz_live_.');
+  if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is not an API key: they begin with cz_live_.');
   const key: OwnApiKey = await clientOf(context, { url, apiKey }).keys.current();
   const { projectId: _, ...rest } = known;
   await store(env, url, { ...rest, apiKey, ...(key.projectId && { projectId: key.projectId }) });
@@ -34,10 +34,10 @@ async function askBrowser(context: Context, url: string, opens: boolean): Promis
   const receiver = await receiveKey();
   const asking = new AbortController();
   try {
-    const address = `${url}/command#${receiver.fragment}`;
+    const page = `${url}/command#${receiver.fragment}`;
     // Part of the question, so it is shown with --quiet, too.
-    context.stderr.write(`Open this address in a browser, and create a key for the command there:\n\n  ${address}\n\n`);
-    if (opens) openBrowser(address, context.env);
+    context.stderr.write(`Open this URL in a browser, and create a key for the command there:\n\n  ${page}\n\n`);
+    if (opens) openBrowser(page, context.env);
     const pasted = askSecret(context, 'Or paste an API key here (it is not shown): ', asking.signal);
     return await Promise.race([receiver.key, pasted]);
   } finally {

@@ -8,7 +8,7 @@ export const run: Run<'mkdir'> = async (context, { args, options }) => {
   const client = await connect(context);
   const paths = args.map((arg) => {
     const remote = readRemotePath(arg);
-    if ('id' in remote || remote.path === '') throw usageFailure(`${arg} is no path of a new folder.`);
+    if ('id' in remote || remote.path === '') throw usageFailure(`${arg} cannot be the path of a new folder.`);
     return remote.path;
   });
   const created: Folder[] = [];

@@ -8,7 +8,7 @@ import { createFilter } from '../transfer/filter.ts';
 import { planSyncDown } from '../transfer/plan-sync-down.ts';
 import { planSyncUp } from '../transfer/plan-sync-up.ts';
 import { failIfAny, newReport, sayFailed, sayReport } from '../transfer/report.ts';
-import { showActions } from '../transfer/sync-plan.ts';
+import { isTransfer, showActions } from '../transfer/sync-plan.ts';
 
 export const run: Run<'sync'> = async (context, { args: [from = '', to = ''], options }) => {
   const began = performance.now();
@@ -27,7 +27,7 @@ export const run: Run<'sync'> = async (context, { args: [from = '', to = ''], op
   if (options['dry-run']) {
     if (output.isJson) output.print({ dryRun: true, actions, ...report }, '');
     output.say(actions.length === 0 ? 'Nothing would be done.' : `${actions.length} in all. Nothing was done.`);
-    return failIfAny(report);
+    return failIfAny(report, actions.filter(isTransfer).length);
   }
   if (deletes) await confirm(context, deletes, context.yes);
   await plan.carryOut();

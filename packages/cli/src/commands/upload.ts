@@ -37,7 +37,7 @@ export const run: Run<'upload'> = async (context, { args, options }) => {
       replaces: replaces?.id ?? null,
     }));
     output.print({ dryRun: true, folders: empty, uploads: planned, ...report }, lines.join(''));
-    return failIfAny(report);
+    return failIfAny(report, uploads.length);
   }
   await ensureFolders(client, target, empty, (path, error) =>
     sayFailure(output, path, addFailure(report, path, error)),

@@ -20,7 +20,7 @@ export async function getStored(
   const answer = await new Promise<IncomingMessage>((resolve, reject) => {
     const client = url.startsWith('https:') ? https : http;
     const request = client.get(url, { headers, timeout: idleMilliseconds, ...(signal && { signal }) }, resolve);
-    request.on('timeout', () => request.destroy(new Error('Nothing has come for five minutes.')));
+    request.on('timeout', () => request.destroy(new Error('No data has arrived for five minutes.')));
     request.on('error', (cause) => reject(new TypeError('fetch failed', { cause })));
   });
   const { statusCode: status = 0 } = answer;

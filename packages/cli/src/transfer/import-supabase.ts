@@ -27,10 +27,10 @@ const placeholder = '.emptyFolderPlaceholder';
  * @throws Failure
  */
 export async function readSupabase(given: string, context: Context): Promise<Origin> {
-  const [, bucket = '', folder = ''] = /^supabase:\/\/([^/]*)(?:\/(.*))?$/s.exec(given) ?? [];
+  const { bucket, folder } = readSource(given);
   const url = context.env.SUPABASE_URL ?? '';
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
-    throw usageFailure('Set SUPABASE_URL to the address of the project, such as https://REF.supabase.co.');
+    throw usageFailure('Set SUPABASE_URL to the URL of the project, such as https://REF.supabase.co.');
   const key = await readSecret(context, 'SUPABASE_SERVICE_ROLE_KEY', 'Secret key of the Supabase project');
   const api = createApi(`${url.replace(/\/+$/, '')}/storage/v1`, key);
   const origin: Origin = { items: [], folders: [], leftOut: [] };
@@ -41,6 +41,15 @@ export async function readSupabase(given: string, context: Context): Promise<Ori
       await readFolder(api, origin, id, '', id);
     }
   return origin;
+}
+
+/** @returns no bucket for all of them. @throws Failure */
+function readSource(given: string): { bucket?: string | undefined; folder: string } {
+  if (given === 'supabase') return { folder: '' };
+  const [, bucket, folder = ''] = /^supabase:\/\/([^/]+)(?:\/(.*))?$/s.exec(given) ?? [];
+  // All buckets are imported only if that was asked for.
+  if (!bucket) throw usageFailure(`${given} must be supabase, supabase://BUCKET or supabase://BUCKET/FOLDER.`);
+  return { bucket, folder };
 }
 
 interface Api {

@@ -114,7 +114,7 @@ function readToken(text: string): Token {
   } catch {
     // It is told below.
   }
-  throw usageFailure('This is no token of UploadThing: copy the value of UPLOADTHING_TOKEN from its dashboard.');
+  throw usageFailure('This is not an UploadThing token: copy the value of UPLOADTHING_TOKEN from its dashboard.');
 }
 
 async function toFailure(answer: Response | string, what: string): Promise<Failure> {

@@ -94,7 +94,7 @@ export function parseManifest(text: string, where: string): Manifest {
       );
   }
   const { head, ...rest } = manifest;
-  if (!head) throw new Failure(exitCodes.failed, `${where} is no manifest: its first line must say cadiz-export.`);
+  if (!head) throw new Failure(exitCodes.failed, `${where} is not a manifest: its first line must say cadiz-export.`);
   return { head, ...rest };
 }
 

@@ -122,7 +122,7 @@ function createPaths({ folders, root }: Listed): (id: string | null) => string |
     if (paths.has(id) || !folder) return paths.get(id);
     // Each was listed at another moment.
     if (begun.has(folder.id))
-      throw new Failure(exitCodes.failed, 'Folders were moved while they were listed. The same command tries again.');
+      throw new Failure(exitCodes.failed, 'Folders were moved while they were listed. Run the same command again.');
     begun.add(folder.id);
     const parent = pathOf(folder.parentId);
     const path = parent === undefined ? undefined : joinPath(parent, folder.name);

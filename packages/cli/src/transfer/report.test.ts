@@ -20,3 +20,10 @@ test('files that have failed are 5, and none is fine', () => {
   noteFailure(report, 'a.txt', new Error('damaged'), () => undefined);
   expect(() => failIfAny(report)).toThrow(expect.objectContaining({ exitCode: 5 }));
 });
+
+test('what a dry run would transfer counts among the files of which some would fail', () => {
+  const report = { ...newReport(), unchanged: 1 };
+  noteFailure(report, 'a.txt', new Error('damaged'), () => undefined);
+  expect(() => failIfAny(report, 2)).toThrow('1 of 4 files would fail.');
+  expect(() => failIfAny(report)).toThrow('1 of 2 files failed.');
+});

@@ -62,14 +62,18 @@ export function sayFailed(output: Output, { failed }: Report): void {
   for (const { path, error } of failed) sayFailure(output, path, error);
 }
 
-/** @throws Failure with 5 if anything failed, or with 4 if the credentials were refused */
-export function failIfAny({ done, failed, unchanged, skipped }: Report): void {
+/**
+ * @param planned how many files a dry run would transfer
+ * @throws Failure with 5 if anything failed or would fail, or with 4 if the credentials were refused
+ */
+export function failIfAny({ done, failed, unchanged, skipped }: Report, planned?: number): void {
   if (failed.length === 0) return;
-  const total = done.length + failed.length + unchanged + skipped.length;
+  const total = (planned ?? done.length) + failed.length + unchanged + skipped.length;
+  const share = `${failed.length} of ${count(total, 'file')}`;
   const isRefused = failed.some(({ code }) => code === refusedCode);
   throw new Failure(
     isRefused ? exitCodes.signIn : exitCodes.someFailed,
-    `${failed.length} of ${count(total, 'file')} failed. The same command tries them again.`,
+    planned === undefined ? `${share} failed. Run the same command again to retry them.` : `${share} would fail.`,
   );
 }
 

@@ -37,7 +37,7 @@ export async function runTransfers(
   });
   context.onInterrupt(() => {
     progress.stop();
-    output.say('\nInterrupted. The same command goes on from here.');
+    output.say('\nInterrupted. Run the same command again to continue.');
   });
   let end: string | undefined;
   const queue = transfers.values();
@@ -57,7 +57,7 @@ export async function runTransfers(
         noteFailure(report, path, error, (message) => {
           // Each of the others would fail in the same way: one such line is enough.
           if (!end) progress.interject(() => sayFailure(output, path, message));
-          if (isHopeless) end ??= `not begun, since ${message}`;
+          if (isHopeless) end ??= `not started: ${message}`;
         });
       }
       current.delete(transfer);

@@ -17,6 +17,9 @@ export interface SyncPlan {
   carryOut(): Promise<void>;
 }
 
+/** Whether it brings a file from one side to the other. */
+export const isTransfer = ({ action }: Action): boolean => action !== 'create' && action !== 'delete';
+
 export const showActions = (actions: readonly Action[]): string =>
   actions.map(({ action, path }) => `${action.padEnd(8)}  ${printable(path)}\n`).join('');
 

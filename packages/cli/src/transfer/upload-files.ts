@@ -57,7 +57,7 @@ export async function uploadFiles(
     // Pausing keeps what has arrived of large files; aborting would remove it.
     queue.pause();
     progress.stop();
-    output.say('\nInterrupted. The same command goes on from here.');
+    output.say('\nInterrupted. Run the same command again to continue.');
   });
   const fail = (path: string, error: unknown) =>
     noteFailure(report, path, error, (message) => progress.interject(() => sayFailure(output, path, message)));

@@ -4,9 +4,9 @@ import { anyOf, type Pace, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import { type Job, paused } from './job.ts';
 import { createSlots, type Slots } from './slots.ts';
-import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
+import { type SignedUrl, sendBytes, toSignedUrl, type Uploading } from './transfer.ts';
 
-/** How many addresses of parts one request signs: not all at once, since they expire. */
+/** How many URLs of parts one request signs: not all at once, since they expire. */
 const signedAtOnce = 16;
 
 const usualConcurrency = 4;
@@ -99,12 +99,12 @@ async function sendParts(uploading: Uploading, job: Job, begun: Begun, slots: Sl
   }
   const report = () => job.report(sent.reduce((sum, bytes) => sum + bytes, 0));
 
-  const sign = async (partNumbers: readonly number[]): Promise<readonly Address[]> => {
+  const sign = async (partNumbers: readonly number[]): Promise<readonly SignedUrl[]> => {
     const call = { ...pace, method: 'POST', body: { partNumbers } } as const;
-    return (await ask<SignedParts>(uploading, begun, '/parts', call)).parts.map(toAddress);
+    return (await ask<SignedParts>(uploading, begun, '/parts', call)).parts.map(toSignedUrl);
   };
-  /** The addresses of so many missing parts each, by the index of the first. */
-  const signed: Promise<readonly Address[]>[] = [];
+  /** The URLs of so many missing parts each, by the index of the first. */
+  const signed: Promise<readonly SignedUrl[]>[] = [];
 
   async function sendPart(part: number, index: number): Promise<void> {
     const sending = {

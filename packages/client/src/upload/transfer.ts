@@ -14,17 +14,17 @@ export interface Uploading extends Sender {
   slots: Slots;
 }
 
-/** A presigned address, and when it expires. */
-export interface Address {
+/** A presigned URL, and when it expires. */
+export interface SignedUrl {
   presignedUrl: string;
   /** Milliseconds since 1970, of this machine. */
   expiresAt: number;
 }
 
-/** Addresses are not used any more shortly before they expire: the store's clock may be ahead. */
+/** URLs are no longer used shortly before they expire: the store's clock may be ahead. */
 const marginMilliseconds = 10_000;
 
-export function toAddress<S extends { presignedUrl: string }>(signed: S): S & Address {
+export function toSignedUrl<S extends { presignedUrl: string }>(signed: S): S & SignedUrl {
   const [, seconds = 900] = /X-Amz-Expires=(\d+)/.exec(signed.presignedUrl) ?? [];
   return { ...signed, expiresAt: Date.now() + Number(seconds) * 1000 - marginMilliseconds };
 }
@@ -38,26 +38,26 @@ interface Sending {
 }
 
 /**
- * Sends bytes to the object store: again on the same address while that may help, and on one new address if the first
+ * Sends bytes to the object store: again to the same URL while that may help, and to one new URL if the first
  * has expired or is refused.
  *
- * @param sign gets the address, or another one
- * @returns the address that took them
+ * @param sign gets the URL, or another one
+ * @returns the URL that took them
  */
-export async function sendBytes<A extends Address>(
+export async function sendBytes<S extends SignedUrl>(
   { slots, retries }: Uploading,
   { source, report: onProgress, pace }: Sending,
-  sign: (isAgain: boolean) => Promise<A | undefined>,
-): Promise<A> {
+  sign: (isAgain: boolean) => Promise<S | undefined>,
+): Promise<S> {
   for (let isAgain = false; ; isAgain = true) {
-    const address = orThrow(await sign(isAgain));
-    const { presignedUrl: url, expiresAt } = address;
+    const signed = orThrow(await sign(isAgain));
+    const { presignedUrl: url, expiresAt } = signed;
     try {
       if (!isAgain && Date.now() > expiresAt) continue;
       await retrying({ ...pace, retries }, (signal) =>
         slots.run(() => putChunk({ url, body: source.slice(), onProgress, signal })),
       );
-      return address;
+      return signed;
     } catch (error) {
       // Expired, by the store's clock.
       if (isAgain || toCadizError(error).status !== 403) throw error;

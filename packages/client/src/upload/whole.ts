@@ -3,7 +3,7 @@ import { toCadizError } from '../retry.ts';
 import type { File, PresignedUpload, Problem } from '../types.ts';
 import type { Followed, Job } from './job.ts';
 import { orThrow, together } from './together.ts';
-import { type Address, sendBytes, toAddress, type Uploading } from './transfer.ts';
+import { type SignedUrl, sendBytes, toSignedUrl, type Uploading } from './transfer.ts';
 
 /** As many as one request presigns or records. */
 export const batchSize = 100;
@@ -61,9 +61,9 @@ export async function uploadWhole(
 async function presign(
   uploading: Uploading,
   jobs: readonly Job[],
-): Promise<readonly ((PresignedUpload & Address) | CadizError)[]> {
+): Promise<readonly ((PresignedUpload & SignedUrl) | CadizError)[]> {
   const outcomes = await ask<PresignedUpload>(uploading, 'presign', jobs);
-  return outcomes.map((outcome) => (outcome instanceof Error ? outcome : toAddress(outcome)));
+  return outcomes.map((outcome) => (outcome instanceof Error ? outcome : toSignedUrl(outcome)));
 }
 
 /** Asks about one file by itself, and about several with one request; each job gets to know the ticket that was used. */

@@ -26,7 +26,7 @@ export interface Store {
   digestThreads: DigestThreads;
   region: string;
   maxObjectBytes: number;
-  /** Whether a presigned address may replace an object that is there. */
+  /** Whether a presigned URL may replace an object that is there. */
   presignedOverwrite: 'allow' | 'deny';
   /** see StoreOptions */
   keepWaitingMilliseconds: number;

@@ -188,7 +188,7 @@ test('repeated with the same parts, while the object is still this one: the same
   expect((await get('again')).toString()).toBe('newer');
 });
 
-test('if presigned addresses write once: an existing object stays, unless it would be the same', async () => {
+test('if presigned URLs write once: an existing object stays, unless it would be the same', async () => {
   const once = await startStore({ presignedOverwrite: 'deny' });
   const sendOne = async (body: string) => {
     const uploadId = await beginUpload(once, 'sealed');

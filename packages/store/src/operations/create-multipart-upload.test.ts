@@ -31,7 +31,7 @@ test('uploads of one key have different ids, and are not visible as objects', as
   expect((await send('HEAD', store.presign('HEAD', 'twice'))).status).toBe(404);
 });
 
-test('through a presigned address; a header that was not signed is refused', async () => {
+test('through a presigned URL; a header that was not signed is refused', async () => {
   const url = store.presign('POST', 'presigned', { query: { uploads: '' } });
   expect((await send('POST', url)).text).toMatch(/<InitiateMultipartUploadResult .*<UploadId>[0-9a-f]+<\/UploadId>/);
   const unsigned = await send('POST', url, { headers: { 'x-amz-meta-a': 'b' } });

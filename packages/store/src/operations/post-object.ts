@@ -59,7 +59,7 @@ export async function postObject(call: FormCall): Promise<void> {
     requireKey(key);
     const description = describe(form.fields);
     const answer = readAnswer(form.fields);
-    // A form can be kept and sent again just like a presigned address.
+    // A form can be kept and sent again just like a presigned URL.
     const condition = store.presignedOverwrite === 'deny' ? { once: true } : {};
     if (policy.minBytes > contentLength) throw tooSmall(policy.minBytes);
     const { stored, size, etag, checksum: received } = await receiveFile(call, form, policy, contentLength);
@@ -202,7 +202,7 @@ function readAnswer(fields: ReadonlyMap<string, string>): FormAnswer {
   if (!redirect) return { status };
   const url = URL.canParse(redirect) ? new URL(redirect) : undefined;
   if (url?.protocol === 'https:' || url?.protocol === 'http:') return { status, redirect: url };
-  throw new S3Error('InvalidArgument', 'success_action_redirect must be an http or https address.');
+  throw new S3Error('InvalidArgument', 'success_action_redirect must be an http or https URL.');
 }
 
 function send(

@@ -86,7 +86,7 @@ describe('stores', () => {
     });
   });
 
-  test('through a presigned address with a signed length', async () => {
+  test('through a presigned URL with a signed length', async () => {
     const answer = await send('PUT', store.presign('PUT', 'presigned', { contentLength: 5 }), { body: 'hello' });
     expect(answer.status).toBe(200);
     expect(answer.headers.etag).toBe(`"${hex('md5', 'hello')}"`);
@@ -200,7 +200,7 @@ describe('If-Match', () => {
   });
 });
 
-describe('if a presigned address writes once (checklist 41, T14)', () => {
+describe('if a presigned URL writes once (checklist 41, T14)', () => {
   let sealed: TestStore;
   beforeAll(async () => {
     sealed = await startStore({ presignedOverwrite: 'deny' });

@@ -20,8 +20,8 @@ export interface StoreOptions {
   /** The largest body that one PUT may have; default: 5 GiB, S3's own limit */
   maxObjectBytes?: number;
   /**
-   * With 'deny', an upload to a presigned address is refused (412) if the object already exists, unless it has the same
-   * bytes: an address writes once. Default: 'allow', as on S3
+   * With 'deny', an upload to a presigned URL is refused (412) if the object already exists, unless it has the same
+   * bytes: a URL writes once. Default: 'allow', as on S3
    */
   presignedOverwrite?: 'allow' | 'deny';
   /** A connection is cut if nothing moves on it for this long during a request; default: 60 s */

@@ -1,10 +1,14 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { rmSync, writeFileSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
+import http from 'node:http';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
+import { createPresigner } from '@cadiz/sigv4';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bucket, folderOfTest, keys, newClient, newFolder } from '../../test/running-store.ts';
+import { bucket, folderOfTest, keys, newClient, newFolder, region, until } from '../../test/running-store.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { maxPackedBytes } from '../disk/take-in.ts';
@@ -46,10 +50,17 @@ test('an upload in flight is finished before the thread ends', async () => {
   const store = await startStoreThread(options);
   const client = newClient(`http://127.0.0.1:${store.port}`);
   await client.send(new CreateBucketCommand({ Bucket: bucket }));
-  const body = Buffer.alloc(30_000_000, 'x');
-  const putting = client.send(new PutObjectCommand({ Bucket: bucket, Key: 'large', Body: body }));
-  const closing = new Promise((resolve) => setTimeout(resolve, 20)).then(() => store.close());
-  expect((await putting).$metadata.httpStatusCode).toBe(200);
+  const presign = createPresigner({ ...keys, region, endpoint: `http://127.0.0.1:${store.port}` });
+  const url = presign({ method: 'PUT', bucket, key: 'large', expiresInSeconds: 60, now: Date.now() });
+  const half = Buffer.alloc(1_000_000, 'x');
+  const putting = http.request(url, { method: 'PUT', headers: { 'content-length': 2 * half.length } });
+  putting.write(half);
+  // A connection that has not been accepted yet would be refused.
+  await until(async () => (await readdir(join(folder, 'incoming'))).length > 0);
+  const closing = store.close();
+  putting.end(half);
+  const [answer] = (await once(putting, 'response')) as [http.IncomingMessage];
+  expect([answer.statusCode, await text(answer)]).toEqual([200, '']);
   await closing;
   await expect(client.send(new PutObjectCommand({ Bucket: bucket, Key: 'late', Body: 'x' }))).rejects.toThrow();
   client.destroy();

@@ -31,7 +31,7 @@ export function isHarmlessAcl(name: string, value: string): boolean {
 }
 
 function notSupported(what: string): S3Error {
-  const advice = 'Everything belongs to the one owner: use private, and presigned addresses for others.';
+  const advice = 'Everything belongs to the one owner: use private, and presigned URLs for others.';
   return new S3Error('AccessControlListNotSupported', `${what} would give others access. ${advice}`);
 }
 

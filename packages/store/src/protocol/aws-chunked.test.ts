@@ -381,7 +381,7 @@ describe('refuses, and stores nothing (checklist 44, T31)', () => {
     expect((await send('HEAD', store.presign('HEAD', 'refused'))).status).toBe(404);
   });
 
-  test('a presigned address', async () => {
+  test('a presigned URL', async () => {
     const verified = { mode: 'query', payloadHash: unsignedTrailer };
     const call = { headers: { 'x-amz-decoded-content-length': '5' }, verified } as unknown as Call;
     expect(() => readChunkedBody(call)).toThrow(expect.objectContaining({ code: 'InvalidRequest' }));

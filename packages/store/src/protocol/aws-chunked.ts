@@ -46,7 +46,7 @@ export function readChunkedBody({ headers, verified }: Call): ChunkedBody | unde
     throw new S3Error('InvalidRequest', message);
   }
   if (verified.mode === 'query') {
-    throw new S3Error('InvalidRequest', 'A presigned address accepts plain bytes only: send them without aws-chunked.');
+    throw new S3Error('InvalidRequest', 'A presigned URL accepts plain bytes only: send them without aws-chunked.');
   }
   const kind = kinds.get(payloadHash);
   if (!kind) throw payloadHash.includes('ECDSA') ? notImplemented(payloadHash) : unknownPayload();

@@ -5,7 +5,7 @@ import { S3Error } from './s3-error.ts';
 
 /** What a request says besides its method and path. */
 export interface Parameters {
-  /** headers that were sent, and those that a presigner put into the address, by lower-case name */
+  /** headers that were sent, and those that a presigner put into the URL, by lower-case name */
   headers: IncomingHttpHeaders;
   /** without those of the signature, and without those that count as headers */
   query: ReadonlyMap<string, string>;
@@ -20,8 +20,8 @@ const signatureQuery = new Set([
   'X-Amz-Signature',
   'X-Amz-SignedHeaders',
 ]);
-/** The signature check reads these under one name each: under another name in the address they would be ignored. */
-const neverInAddress = new Set(['x-amz-content-sha256', 'x-amz-date']);
+/** The signature check reads these under one name each: under another name in the URL they would be ignored. */
+const neverInUrl = new Set(['x-amz-content-sha256', 'x-amz-date']);
 
 /**
  * The parameters of a request with a valid signature. When AWS SDKs presign a request, they move its `x-amz-*` headers
@@ -39,7 +39,7 @@ export function readParameters(sent: IncomingHttpHeaders, pairs: RequestTarget['
   for (const [name, text] of pairs) {
     if (signatureQuery.has(name)) continue;
     const header = name.toLowerCase();
-    if (!header.startsWith('x-amz-') || neverInAddress.has(header)) {
+    if (!header.startsWith('x-amz-') || neverInUrl.has(header)) {
       addOnce(query, name, text);
       continue;
     }
@@ -47,7 +47,7 @@ export function readParameters(sent: IncomingHttpHeaders, pairs: RequestTarget['
     if (!isHeader(header, value))
       throw invalid(`The query parameter "${name}" cannot be a header: it has characters that are not allowed.`);
     if (header === 'x-amz-sdk-checksum-algorithm' || isChecksumOfNothing(header, value)) continue;
-    if (sent[header] !== undefined) throw invalid(`${header} is in the address and in a header. Send it once.`);
+    if (sent[header] !== undefined) throw invalid(`${header} is in the URL and in a header. Send it once.`);
     addOnce(hoisted, header, value);
   }
   return { headers: hoisted.size === 0 ? sent : { ...sent, ...Object.fromEntries(hoisted) }, query };

@@ -17,7 +17,7 @@ export interface WriteCondition {
 /**
  * The conditions sent with a PUT, a copy or the completion of an upload.
  *
- * With `presignedOverwrite: 'deny'`, a presigned address writes once: otherwise anyone who kept one could later replace
+ * With `presignedOverwrite: 'deny'`, a presigned URL writes once: otherwise anyone who kept one could later replace
  * an object that others have come to rely on.
  *
  * @throws S3Error NotImplemented
@@ -60,7 +60,7 @@ export function mayWrite(condition: WriteCondition, before: Content | undefined,
     if (haveSameBytes(before, next)) return false;
     throw new S3Error(
       'PreconditionFailed',
-      'An object with this key already exists, and a presigned address of this store writes only once.',
+      'An object with this key already exists, and a presigned URL of this store writes only once.',
     );
   }
   if (ifMatch === undefined || namesEtag(ifMatch, before.etag, 'strong')) return true;

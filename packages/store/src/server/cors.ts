@@ -6,7 +6,7 @@ import { isBucketName } from '../protocol/call.ts';
 import { checksumHeader } from '../protocol/checksum-header.ts';
 import { S3Error } from '../protocol/s3-error.ts';
 
-// Credentials are in the address, never in a cookie, so every origin may be let in. On errors too, or a browser could
+// Credentials are in the URL, never in a cookie, so every origin may be let in. On errors too, or a browser could
 // not tell its user why an upload was refused. A page with Cross-Origin-Embedder-Policy embeds only what allows it.
 export const openCorsHeaders = {
   'access-control-allow-origin': '*',

@@ -108,7 +108,7 @@ export function createStoreServer(
     response: ServerResponse,
     { address, requestId, expectsContinue }: Arrival,
   ): Promise<void> {
-    if (!address) throw new S3Error('InvalidURI', 'The address is not percent-encoded UTF-8. Encode it again.');
+    if (!address) throw new S3Error('InvalidURI', 'The URL is not percent-encoded UTF-8. Encode it again.');
     const { bucket, key } = address;
     const method = request.method ?? '';
     const awaitBody = () => {

@@ -1,5 +1,5 @@
 import type { Role } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 
-export const roles: readonly Role[] = ['owner', 'editor', 'viewer'];
+const roles: readonly Role[] = ['owner', 'editor', 'viewer'];
 export const roleOptions = roles.map((value) => ({ value, label: text.members.roles[value] }));

@@ -1,7 +1,7 @@
 import type { Project } from '../../queries.ts';
 
 /** Units of a limit, the largest first. */
-export const unitSizes = { TB: 1e12, GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
+const unitSizes = { TB: 1e12, GB: 1e9, MB: 1e6, KB: 1e3, B: 1 } as const;
 export type Unit = keyof typeof unitSizes;
 export const units: readonly Unit[] = ['TB', 'GB', 'MB', 'KB', 'B'];
 
@@ -23,7 +23,7 @@ export interface Draft {
   stripLocation: Project['stripLocation'];
 }
 
-export type Preset = Project['imagePresets'][string];
+type Preset = Project['imagePresets'][string];
 
 /** A preset of images as it is typed. */
 export interface DraftPreset {
@@ -57,7 +57,7 @@ const typesOf = (types: string): string[] | null => {
 const sideOf = (side: string) => (side.trim() === '' ? undefined : Number(side));
 
 /** The presets that a draft describes, by their names. */
-export const presetsOf = (presets: readonly DraftPreset[]): Project['imagePresets'] =>
+const presetsOf = (presets: readonly DraftPreset[]): Project['imagePresets'] =>
   Object.fromEntries(
     presets.map(({ name, w, h, options }) => {
       const [width, height] = [sideOf(w), sideOf(h)];

@@ -388,7 +388,7 @@ export function cancelAll(): () => void {
   };
 }
 
-export function retry(isMeant: (one: Listed) => boolean): void {
+function retry(isMeant: (one: Listed) => boolean): void {
   beginAnew();
   for (const target of targets)
     for (const upload of target.queue.snapshot().uploads) {
