@@ -46,6 +46,7 @@ export type JobName =
   | 'variants'
   | 'images'
   | 'days'
+  | 'waits'
   | 'tidy';
 
 /** Everything that a feature may reach. Tests replace parts of it here. */

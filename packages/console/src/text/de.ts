@@ -730,6 +730,7 @@ export const de: Widen<typeof en> = {
       tidy: 'Eingebaute Datenbank aufräumen',
       trash: 'Abgelaufenes aus dem Papierkorb entfernen',
       variants: 'Nicht mehr gebrauchte Bildgrößen entfernen',
+      waits: 'Wartezeiten einer falschen Uhr beenden',
     },
     givenUp: 'Aufgegeben',
     givenUpLead: 'Arbeit, die bei jedem Versuch gescheitert ist und auf jemanden wartet.',

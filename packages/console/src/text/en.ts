@@ -719,6 +719,7 @@ export const en = {
       tidy: 'Tidy the built-in database',
       trash: 'Empty what is over from the trash',
       variants: 'Remove sizes of images that nobody wants',
+      waits: 'End waits that a wrong clock has planned',
     },
     givenUp: 'Given up',
     givenUpLead: 'Work that failed each time it was tried, and waits for somebody.',

@@ -18,6 +18,7 @@ const jobs: Record<JobName, true> = {
   tidy: true,
   trash: true,
   variants: true,
+  waits: true,
 };
 
 test('every job of the service has a name in words', () => {

@@ -13,11 +13,14 @@ import { tellExpired } from '../features/tickets/tell-expired.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
 import { recordReserved } from '../features/uploads/record-reserved.ts';
 import { closeDays } from '../features/usage/close-days.ts';
+import { endImpossiblePauses } from '../features/webhooks/end-impossible-pauses.ts';
 import { purgeDeliveries } from '../features/webhooks/purge-deliveries.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { inOwnTrace } from '../telemetry/within-trace.ts';
+import { endImpossibleWaits } from '../work/lease.ts';
 import { adoptWork } from './adopt-work.ts';
+import { createKinds } from './kinds.ts';
 import type { Job } from './run-jobs.ts';
 
 /** How often to look for reconciliations that have become due. */
@@ -47,6 +50,9 @@ const oldImagesSeconds = 60;
 
 /** How soon after midnight (UTC) the trash of a day is looked at. If no day is over, a look costs one query. */
 const daysSeconds = 60;
+
+/** How soon after a clock has been set back that goes on which was planned by it. */
+const waitsSeconds = 600;
 
 /** After this many files, a job checks whether it is to stop. */
 const filesAtOnce = 1000;
@@ -129,6 +135,13 @@ function describeJobs(deps: Deps): Jobs {
     days: {
       everySeconds: daysSeconds,
       run: (signal) => closeDays(deps, signal),
+    },
+    waits: {
+      everySeconds: waitsSeconds,
+      run: async () => {
+        await endImpossibleWaits(deps.db.pool, createKinds(deps));
+        await endImpossiblePauses(deps);
+      },
     },
     tidy: {
       everySeconds: tidySeconds,

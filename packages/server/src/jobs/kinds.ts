@@ -4,7 +4,7 @@ import { continueOperation, operationWork } from '../features/bulk/operation.ts'
 import { prepareImage } from '../features/images/prepare-image.ts';
 import { advanceReconciliation, reconciliationWork } from '../features/janitor/advance-reconciliation.ts';
 import { continueQuarantine, quarantineWork } from '../features/quarantines/advance-quarantine.ts';
-import { abortOverdueUpload, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
+import { abortOverdueUpload, marginSeconds, uploadWork } from '../features/uploads/abort-overdue-upload.ts';
 import { createWebhookWork } from '../features/webhooks/deliver.ts';
 import { imageWork } from '../images/look.ts';
 import { inOwnTrace } from '../telemetry/within-trace.ts';
@@ -39,6 +39,7 @@ function describeKinds(deps: Deps): Kind[] {
     {
       name: uploadWork,
       atOnce: 1,
+      longestWaitSeconds: deps.config.uploadDeadlineSeconds + marginSeconds,
       run: (task, _signal, count) => abortOverdueUpload(deps, task, count),
     },
     {

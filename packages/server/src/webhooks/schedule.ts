@@ -7,11 +7,14 @@ const jitter = 0.2;
 /** How many attempts there are. */
 export const attemptsAtMost = waits.length;
 
+/** The longest wait before an attempt, in seconds. */
+export const longestWaitSeconds = 2 * Math.max(...waits);
+
 /** What the receiver asks for with these is patience: the whole endpoint waits. */
 const throttles = new Set([429, 502, 504]);
 
 /** The longest that a whole endpoint waits because of one delivery. */
-const longestPauseSeconds = 300;
+export const longestPauseSeconds = 300;
 
 /** What a failed attempt shows about the next ones. */
 export interface Failure {

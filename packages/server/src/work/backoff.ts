@@ -1,5 +1,6 @@
 const firstSeconds = 5;
-const capSeconds = 3600;
+/** The longest wait before an attempt. */
+export const capSeconds = 3600;
 
 /**
  * How long to wait before the next attempt, in seconds: the wait doubles after each, up to an hour. Half of it is

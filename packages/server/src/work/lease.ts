@@ -1,7 +1,8 @@
 import type { Kysely } from 'kysely';
 import type pg from 'pg';
 import type { Schema } from '../db/schema.ts';
-import { leaseSeconds, maxAttempts, type Task, toKey } from './work.ts';
+import { capSeconds } from './backoff.ts';
+import { type Kind, leaseSeconds, maxAttempts, type Task, toKey } from './work.ts';
 
 // None of these statements is a named one: PostgreSQL would keep its plan from when the table was nearly empty, and
 // read the whole table when it is full.
@@ -50,6 +51,26 @@ export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Prom
     dead: changed.flatMap(({ state, ...subject }) => (state === 'dead' ? [subject] : [])),
     more: changed.length === readyAtOnce,
   };
+}
+
+/**
+ * Makes work due that waits for longer than it can: it was planned by a clock that was wrong. It may be about to be
+ * retried by a process that still has its lease, which the queue tolerates.
+ */
+export async function endImpossibleWaits(
+  pool: pg.Pool,
+  kinds: readonly Pick<Kind, 'name' | 'longestWaitSeconds'>[],
+): Promise<void> {
+  await pool.query(
+    `with planned as materialized (
+       select kind, project_id, subject from work join unnest($1::text[], $2::float8[]) as known (kind, longest) using (kind)
+       where state in ('waiting', 'leased') and due_at > now() + longest * interval '1 second'
+       order by project_id, subject for update of work skip locked
+     )
+     update work set due_at = now() from planned
+     where work.kind = planned.kind and work.project_id = planned.project_id and work.subject = planned.subject`,
+    [kinds.map(({ name }) => name), kinds.map(({ longestWaitSeconds }) => longestWaitSeconds ?? capSeconds)],
+  );
 }
 
 /** Where a round of the projects begins. */

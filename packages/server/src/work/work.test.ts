@@ -16,6 +16,7 @@ import { enqueue, insertWorkSql } from './enqueue.ts';
 import {
   buryWork,
   claimWork,
+  endImpossibleWaits,
   finishWork,
   firstProject,
   lookForWork,
@@ -255,6 +256,21 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
       await pass(10);
       await eventually(async () => expect(await readRows()).toEqual([]));
       expect(runs.map(({ outcome }) => outcome)).toEqual(['failed', 'failed', 'done']);
+    });
+
+    test('does not wait for a clock that ran ahead and has been set back', async () => {
+      await put(['retry', 'lease', 'usual', 'long'], { inSeconds: 1800 });
+      await db.pool.query(
+        `update work set attempts = 1, due_at = now() + interval '400 days' where subject in ('retry', 'lease')`,
+      );
+      await db.pool.query(`update work set state = 'leased', lease = gen_random_uuid() where subject = 'lease'`);
+      await db.pool.query(`update work set kind = 'long', due_at = now() + interval '6 days' where subject = 'long'`);
+      await endImpossibleWaits(db.pool, [{ name: 'test' }, { name: 'long', longestWaitSeconds: 7 * 86_400 }]);
+      const due = (await readRows()).filter(({ is_due }) => is_due);
+      expect(due.map(({ subject: id }) => id)).toEqual(['lease', 'retry']);
+      const done: string[] = [];
+      start([kind(async ({ id }) => void done.push(id))]);
+      await eventually(() => expect(done.sort()).toEqual(['lease', 'retry']));
     });
 
     test('is given up after so many attempts, kept, listed, and done when it is retried', async () => {

@@ -35,6 +35,8 @@ export interface Kind {
   atOnce: number;
   /** How many more tasks it claims at once and keeps waiting, for work that takes milliseconds; 0 by default. */
   ahead?: number;
+  /** How long it may have to wait, in seconds; an hour by default, which no retry exceeds. */
+  longestWaitSeconds?: number;
   /**
    * Does the work about one subject. The same task may run more than once (after a crash, or in a process that stalled
    * beyond its lease), so it must tolerate that. When the signal aborts, it soon stops by throwing the signal's reason.

@@ -6,6 +6,7 @@ import { version } from '../../telemetry/version.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { toPayload } from '../../webhooks/payload.ts';
 import { type Posted, post } from '../../webhooks/post.ts';
+import { longestWaitSeconds } from '../../webhooks/schedule.ts';
 import { toSignedHeaders } from '../../webhooks/sign.ts';
 import type { Kind, Outcome, Task } from '../../work/work.ts';
 import { type DueDelivery, settleAttempt } from './settle-attempt.ts';
@@ -38,6 +39,7 @@ export function createWebhookWork(deps: DeliverDeps): Kind {
   return {
     name: webhookWork,
     atOnce: endpointsAtOnce,
+    longestWaitSeconds,
     run: (task, signal) => takeTurn(deps, task, spare, signal),
   };
 }
