@@ -145,6 +145,21 @@ describe('the settings', () => {
     ]);
   });
 
+  it('in a file do not include a line that is no assignment, which is reported and takes none with it', async () => {
+    const path = join(dirname(settings.CADIZ_DATA_DIR ?? ''), '.env');
+    const certificate = 'CERTIFICATE="-----BEGIN\nMIIB\n-----END"';
+    const file = `# Ours\n\nOur settings\nLOG_LEVEL=noisy\n${certificate}\nLOG_SAMPLE 10\nexport IMAGES=no # or on\nPASSWORD`;
+    const others = [3, 8, 10].map(
+      (line) => `Warning: Line ${line} of ${path} is ignored: it is neither NAME=value nor a comment.`,
+    );
+    expect(await start(file)).toEqual([
+      ...others,
+      port,
+      expect.stringMatching(/^IMAGES must be .* and is "no"\.$/),
+      expect.stringMatching(/^LOG_LEVEL must be .* and is "noisy"\.$/),
+    ]);
+  });
+
   it.each([
     ['UTF-16', Buffer.from('LOG_LEVEL=warn\n', 'utf16le')],
     ['UTF-16 with a byte order mark', Buffer.from('\ufeffLOG_LEVEL=warn\n', 'utf16le')],

@@ -12,10 +12,26 @@ export function readSettings(warn: (sentence: string) => void): Config {
   const path = resolve('.env');
   const text = readFile(path);
   if (text !== undefined) warnOfReaders(path, warn);
-  const fromFile = parseEnv(text ?? '');
+  const { assignments, others } = splitLines(text ?? '');
+  for (const line of others) warn(`Line ${line} of ${path} is ignored: it is neither NAME=value nor a comment.`);
+  const fromFile = parseEnv(assignments);
   // An empty variable counts as not set, also to whatever is in the file.
   for (const [name, value] of Object.entries(fromFile)) process.env[name] ||= value;
   return readConfig(process.env, { fromFile: Object.keys(fromFile), warn, isTerminal: process.stdout.isTTY === true });
+}
+
+/** A comment, or an assignment, whose value can go over several lines in quotes. */
+const readable = /^[^\S\n]*(?:#.*|[^=\n]+=[^\S\n]*(?:"[^"]*"|'[^']*'|`[^`]*`)?.*)$/gm;
+
+/**
+ * What there is besides assignments and comments. Left in, such a line would become part of the name on the next one, which
+ * would not be set (Node 20).
+ * @returns the text without those lines, and their numbers
+ */
+function splitLines(text: string): { assignments: string; others: number[] } {
+  const rest = text.replace(readable, (found) => '\n'.repeat(found.split('\n').length - 1)).split('\n');
+  const others = rest.flatMap((line, index) => (line.trim() === '' ? [] : [index + 1]));
+  return { assignments: (text.match(readable) ?? []).join('\n'), others };
 }
 
 /** Warns if users other than its owner can read a file that may contain secrets. */
