@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openTestDatabase, testableKinds } from '../../test/database.ts';
 import type { Database } from '../db/open.ts';
+import { endImpossibleCounts } from '../rate-limits/shared-limiter.ts';
 import { anywhere, createSignInLimits, fromSession, type Vantage } from './sign-in-limits.ts';
 
 describe.each(testableKinds)('the limits of sign-ins (checklist 14; %s)', (kind) => {
@@ -63,6 +64,24 @@ describe.each(testableKinds)('the limits of sign-ins (checklist 14; %s)', (kind)
       await db.pool.query(`update sign_in_limits set expire = 1 where key like 'account:%'`);
     }
     expect(closures).toEqual([900, 1800, 3600, 7200, 14_400, 14_400]);
+  });
+
+  test.each(aged)('what was counted by a clock that ran ahead and has been set back closes nothing', async () => {
+    const limits = createSignInLimits(db);
+    const emails = [newEmail(), newEmail()] as const;
+    for (let guess = 0; guess < 5; guess++) {
+      await limits.countAccount(emails[0], anywhere);
+      await limits.countAddress('203.0.113.9');
+    }
+    await db.pool.query(`update sign_in_limits set expire = expire + 365 * 86400000::bigint`);
+    await limits.countAccount(emails[1], anywhere);
+    await endImpossibleCounts({ db, now: Date.now });
+    for (let guess = 0; guess < 5; guess++) {
+      await limits.countAccount(emails[0], anywhere);
+      await limits.countAddress('203.0.113.9');
+    }
+    for (let guess = 0; guess < 4; guess++) await limits.countAccount(emails[1], anywhere);
+    expect((await refusal(limits.countAccount(emails[1], anywhere)))?.code).toBe('too_many_attempts');
   });
 
   test('processes on one PostgreSQL count together; the embedded database has one process', async () => {

@@ -5,6 +5,7 @@ import { purgeFeed } from '../features/events/purge-feed.ts';
 import { queueOldImages } from '../features/images/queue-old-images.ts';
 import { removeVariants } from '../features/images/remove-variants.ts';
 import { abortMultiparts } from '../features/janitor/abort-multiparts.ts';
+import { endImpossibleSweeps } from '../features/janitor/end-impossible-sweeps.ts';
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
@@ -16,6 +17,7 @@ import { closeDays } from '../features/usage/close-days.ts';
 import { endImpossiblePauses } from '../features/webhooks/end-impossible-pauses.ts';
 import { purgeDeliveries } from '../features/webhooks/purge-deliveries.ts';
 import { purgeExpired } from '../identity/purge-expired.ts';
+import { endImpossibleCounts } from '../rate-limits/shared-limiter.ts';
 import type { Count } from '../telemetry/observed.ts';
 import { inOwnTrace } from '../telemetry/within-trace.ts';
 import { endImpossibleWaits } from '../work/lease.ts';
@@ -141,6 +143,8 @@ function describeJobs(deps: Deps): Jobs {
       run: async () => {
         await endImpossibleWaits(deps.db.pool, createKinds(deps));
         await endImpossiblePauses(deps);
+        await endImpossibleSweeps(deps);
+        await endImpossibleCounts(deps);
       },
     },
     tidy: {

@@ -160,6 +160,18 @@ describe.each(testableKinds)('between processes that share a database (%s)', (ki
     expect(await countOf('reads busy')).toBe(7);
   });
 
+  test('a window starts anew that was begun by a clock that ran ahead and has been set back', async () => {
+    const [first] = startTwo();
+    await takeMany(first, 10, 'ahead');
+    await first.share();
+    await db.pool.query("update rate_limits set ends_at = now() + interval '1 year' where name = 'reads ahead'");
+    const [later] = startTwo();
+    expect(await takeMany(later, 4, 'ahead')).toBe(4);
+    await later.share();
+    expect(await countOf('reads ahead')).toBe(4);
+    expect(await later.look('reads', 'ahead')).toMatchObject({ remaining: 6 });
+  });
+
   test('a window that is over starts anew, and its row goes', async () => {
     const [first] = startTwo();
     await takeMany(first, 10, 'ended');

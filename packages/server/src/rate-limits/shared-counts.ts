@@ -16,6 +16,9 @@ export interface SharedCounts {
 
 const namesAtOnce = 5_000;
 
+/** One that ends much later than it can was begun by a clock that was wrong. */
+const isCurrent = 'shared.ends_at > now() and shared.ends_at < now() + 2 * make_interval(secs => $3)';
+
 /** Counts in PostgreSQL, by the clock of the database, since those of the processes differ. */
 export function createSharedCounts(pool: pg.Pool): SharedCounts {
   async function addSome(counts: [string, number][], windowSeconds: number): Promise<SharedCount[]> {
@@ -25,8 +28,8 @@ export function createSharedCounts(pool: pg.Pool): SharedCounts {
              select name, used, now() + make_interval(secs => $3)
              from unnest($1::text[], $2::int8[]) as new(name, used)
              on conflict (name) do update set
-               used = excluded.used + case when shared.ends_at > now() then shared.used else 0 end,
-               ends_at = case when shared.ends_at > now() then shared.ends_at else excluded.ends_at end
+               used = excluded.used + case when ${isCurrent} then shared.used else 0 end,
+               ends_at = case when ${isCurrent} then shared.ends_at else excluded.ends_at end
              returning name, used, extract(epoch from ends_at - now())::float8 as seconds_left`,
       values: [counts.map(([name]) => name), counts.map(([, count]) => count), windowSeconds],
     });

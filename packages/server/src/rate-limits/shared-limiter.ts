@@ -6,6 +6,9 @@ import {
 } from 'rate-limiter-flexible';
 import type { Database } from '../db/open.ts';
 
+/** How long a count is kept at most: no window of a limiter, and no block, is longer. */
+const longestMilliseconds = 24 * 3600_000;
+
 export interface Limit {
   points: number;
   /** Seconds. */
@@ -43,4 +46,18 @@ export async function count(
     if (refused instanceof RateLimiterRes) return refused;
     throw refused;
   }
+}
+
+/**
+ * Forgets counts that end later than they can: they were begun by a clock that was wrong, and would add up until then. The
+ * limiters go by the clock of their process.
+ */
+export async function endImpossibleCounts({
+  db,
+  now,
+}: {
+  db: Pick<Database, 'pool'>;
+  now: () => number;
+}): Promise<void> {
+  await db.pool.query('delete from sign_in_limits where expire > $1', [now() + longestMilliseconds]);
 }

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { makeStoreKey } from '../../store/store-key.ts';
 import type { Removed } from '../../telemetry/observed.ts';
 import { abortMultiparts } from './abort-multiparts.ts';
+import { endImpossibleSweeps } from './end-impossible-sweeps.ts';
 import { sweepProjects } from './sweep-projects.ts';
 
 const deadline = 24 * 3600_000;
@@ -83,6 +84,34 @@ describe('a sweep', () => {
     service.advance(600_000);
     expect(await sweep()).toEqual({ orphan: 1 });
     expect((await keys()).sort()).toEqual([recorded.storeKey, young.storeKey].sort());
+  });
+
+  it('goes on, as reconciliations and recordings do, once a clock that ran ahead has been set back', async () => {
+    const { kysely } = service.deps.db;
+    await upload();
+    await sweep();
+    const planned = await sweepRow();
+    const far = new Date(service.deps.now() + 400 * deadline);
+    const usual = await service.createProject(ada);
+    await sweep();
+    const before = await sweepRow(usual);
+    await kysely
+      .updateTable('project_sweeps')
+      .set({ next_sweep_at: far, next_reconcile_at: far })
+      .where('project_id', '=', projectId)
+      .execute();
+    await kysely
+      .updateTable('projects')
+      .set({ quota_bytes: 1_000_000, record_from: far })
+      .where('id', '=', projectId)
+      .execute();
+    await endImpossibleSweeps(service.deps);
+    const after = await sweepRow();
+    expect(after?.next_sweep_at.getTime()).toBeLessThanOrEqual(planned?.next_sweep_at.getTime() ?? 0);
+    expect(after?.next_reconcile_at.getTime()).toBeLessThan(service.deps.now() + 8 * deadline);
+    expect(await sweepRow(usual)).toEqual(before);
+    service.advance(1000);
+    expect(await record(await upload())).toBe(200);
   });
 
   it('leaves what record still takes: record refuses first, by the margin', async () => {
