@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { readdir } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
@@ -71,7 +72,12 @@ it('opens the store itself if no service runs, and closes it again', async () =>
     subject: expect.stringContaining('opened for this'),
     leftOver: [],
   });
+  // Otherwise a start with another store, or with other keys, would find something left behind.
+  expect(await readdir(settings.CADIZ_DATA_DIR ?? '')).toEqual([]);
   expect((await stopService(await startService(settings))).code).toBe(0);
+  const before = await readdir(settings.CADIZ_DATA_DIR ?? '');
+  expect(JSON.parse((await runDoctor(['--json'])).stdout)).toMatchObject({ ok: true });
+  expect(await readdir(settings.CADIZ_DATA_DIR ?? '')).toEqual(before);
 });
 
 it('removes what it made when stopped by Ctrl-C, and exits with 130', async () => {

@@ -1,6 +1,10 @@
+import { existsSync, mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { StoreFolderInUse } from '@cadiz/store';
 import type { Logger } from 'pino';
 import type { Config } from '../settings/config.ts';
+import { makeFolder } from '../settings/data-folder.ts';
 import { needsSecrets, readOrMakeSecrets } from '../settings/secrets.ts';
 import { type EmbeddedConfig, startEmbeddedStore, toEmbeddedS3Settings } from '../store/embedded-store.ts';
 import type { S3Settings } from '../store/s3-settings.ts';
@@ -25,7 +29,26 @@ export async function openSubject(config: Config, log: Logger): Promise<Subject>
     const name = `the object store at ${settings.endpoint}, bucket "${settings.bucket}"`;
     return { settings, name, close: async () => undefined };
   }
-  return openEmbedded({ ...config, objectStore }, log);
+  const embedded = { ...config, objectStore };
+  return existsSync(objectStore.dataDir) ? openEmbedded(embedded, log) : openNew(embedded, log);
+}
+
+/**
+ * Before the first start there is no store, nor is one left behind, which a start with S3_ENDPOINT would refuse to leave:
+ * the doctor makes one for itself, on the same disk.
+ */
+async function openNew(config: EmbeddedConfig, log: Logger): Promise<Subject> {
+  makeFolder(config.dataDir);
+  const dataDir = mkdtempSync(join(config.dataDir, 'doctor-'));
+  const objectStore = { ...config.objectStore, dataDir: join(dataDir, 'objects') };
+  const remove = () => rm(dataDir, { recursive: true });
+  try {
+    const subject = await openEmbedded({ ...config, dataDir, objectStore }, log);
+    return { ...subject, close: () => subject.close().finally(remove) };
+  } catch (error) {
+    await remove();
+    throw error;
+  }
 }
 
 async function openEmbedded(config: EmbeddedConfig, log: Logger): Promise<Subject> {
