@@ -52,7 +52,7 @@ export class ObjectFailure extends Error {
 }
 
 /** Where the copy of an object is, below the folder of the archive. */
-export function toCopyPath(storeKey: string): string {
+function toCopyPath(storeKey: string): string {
   const name = createHash('sha256').update(storeKey).digest('hex');
   return `${objectsName}/${name.slice(0, 2)}/${name.slice(2, 4)}/${name}`;
 }

@@ -46,7 +46,7 @@ export interface ListingLimits {
   waiting: number;
 }
 
-export const defaultListingLimits: ListingLimits = { atOnce: pagesAtOnce, waiting: pagesWaiting / 2 };
+const defaultListingLimits: ListingLimits = { atOnce: pagesAtOnce, waiting: pagesWaiting / 2 };
 
 /** How much one statement of a listing does at most: what else needs the database, or the thread, waits for so long. */
 export interface Portion {

@@ -41,7 +41,7 @@ interface Entries {
  * @throws Problem unsupported_media_type, body_too_large, invalid_request with every wrong field, and what
  *   `refreshCaller` throws
  */
-export async function readBody<T extends z.ZodType>(
+async function readBody<T extends z.ZodType>(
   exchange: Exchange,
   schema: T,
   { maxBodyBytes: limit = maxBodyBytes, anyMediaType, isPlainBody, mayBeMissing, entries }: BodyRules = {},

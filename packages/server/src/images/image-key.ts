@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
  * Variants are kept under a prefix of their own, so that nothing that walks the uploads of a project meets them. No project
  * can have this id.
  */
-export const variantsPrefix = '.variants/';
+const variantsPrefix = '.variants/';
 
 /** The prefix of all variants of a project. */
 export function toVariantsPrefix(projectId: string): string {

@@ -26,7 +26,7 @@ export type OpenedImage = ImageFile & { image: ImageView | null };
 const lookMilliseconds = 100;
 
 /** How long an address for a variant is valid: nothing arrives under its key later. */
-export const targetSeconds = 120;
+const targetSeconds = 120;
 
 /** A maker that has not finished by then is taken to be gone: its process was killed. */
 const goneSeconds = 180;
@@ -171,7 +171,7 @@ const readyColumns = `store_key as "storeKey", content_type as "contentType", by
   used_on >= (now() at time zone 'UTC')::date as "isUsedToday"`;
 
 /** The variant, if it is ready; it then counts as used today. */
-export async function findReady(
+async function findReady(
   deps: Pick<Deps, 'db' | 'log'>,
   { project_id: projectId, id }: ImageFile,
   spec: string,

@@ -28,7 +28,7 @@ export interface LimitsCache {
   forgetAll(): void;
 }
 
-export const unlimited: ProjectLimits = {
+const unlimited: ProjectLimits = {
   quotaBytes: null,
   maxFileSizeBytes: null,
   allowedMimeTypes: null,

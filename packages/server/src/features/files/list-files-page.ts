@@ -115,7 +115,7 @@ export interface MixedPage {
  * @param startTime called when the first statement has been answered: however long that has waited, the page makes progress
  * @throws Problem project_not_found, folder_not_found
  */
-export async function readMixedPage(
+async function readMixedPage(
   deps: Pick<Deps, 'db'>,
   request: OpeningRequest,
   reading: Reading,

@@ -1,7 +1,7 @@
 import type { Input } from '@cadiz/contract';
 import type { Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, toMaker } from '../../access/caller.ts';
 import { requireScope } from '../../access/open-project.ts';
 import { toExpiry } from '../../access/to-expiry.ts';
 import { keepProject } from '../../db/keep-rows.ts';
@@ -46,8 +46,7 @@ export async function createLink(
     disposition,
     image: image && JSON.stringify(image),
     expires_at: expiresAt,
-    created_by_user: caller.kind === 'session' ? caller.userId : null,
-    created_by_key: caller.kind === 'apiKey' ? caller.keyId : null,
+    ...toMaker(caller),
     created_at: new Date(at),
   };
   await deps.db.transaction(async (trx) => {
