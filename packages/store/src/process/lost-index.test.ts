@@ -146,6 +146,17 @@ test('a damaged page that a request meets: the answer and the log say what to do
   await second.close();
 });
 
+test('a damaged page that a request meets before it is refused: it is answered, and the store goes on', async () => {
+  const folder = folderOfTest();
+  const store = await startStore({ dataDir: folder });
+  clearPagesWith(folder, `${bucket}{"`);
+  for (const headers of [{}, { expect: 'more' }]) {
+    const answer = await send('GET', `${store.endpoint}/${bucket}/any`, { headers });
+    expect([answer.status, answer.code]).toEqual([500, 'InternalError']);
+  }
+  await store.close();
+});
+
 test('an index lost together with its journal: no file is removed, and the store refuses to start', async () => {
   const folder = folderOfTest();
   const first = await startStore({ dataDir: folder });

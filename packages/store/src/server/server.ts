@@ -42,8 +42,11 @@ interface Arrival {
   /** Undefined if it is malformed. */
   address: Address | undefined;
   requestId: string;
-  expectsContinue: boolean;
+  expectation: Expectation;
 }
+
+/** What the client waits for before it sends the body. */
+type Expectation = 'nothing' | 'continue' | 'unknown';
 
 const slowBodyBytes = 128;
 const lingerMilliseconds = 30_000;
@@ -68,12 +71,11 @@ export function createStoreServer(
     requireHostHeader: false,
   });
   server.setTimeout(limits.idleMilliseconds);
-  const answerUsual = inTurn((request, response) => track(answer(request, response, false)));
-  const answerContinue = inTurn((request, response) => track(answer(request, response, true)));
+  const answerUsual = inTurn((request, response) => track(answer(request, response, 'nothing')));
+  const answerContinue = inTurn((request, response) => track(answer(request, response, 'continue')));
   const answerExpectation = inTurn((request, response) => {
     // An empty header expects nothing.
-    if (request.headers.expect === '') track(answer(request, response, false));
-    else track(refuseExpectation(request, response));
+    track(answer(request, response, request.headers.expect === '' ? 'nothing' : 'unknown'));
   });
   server.on('request', answerUsual);
   server.on('checkContinue', answerContinue);
@@ -86,7 +88,7 @@ export function createStoreServer(
   }
 
   /** Never rejects. */
-  async function answer(request: IncomingMessage, response: ServerResponse, expectsContinue: boolean): Promise<void> {
+  async function answer(request: IncomingMessage, response: ServerResponse, expectation: Expectation): Promise<void> {
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
     // An operation may have lifted the limit while the connection waits for it. Before Node sets its own for idle ones.
@@ -96,8 +98,11 @@ export function createStoreServer(
     const address = readAddress(request.url);
     try {
       setCorsHeaders(store, address?.bucket, request, response);
+      if (expectation === 'unknown') {
+        throw new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
+      }
       if (request.method === 'OPTIONS') return answerPreflight(store, address?.bucket, request, response);
-      await runOperation(request, response, { address, requestId, expectsContinue });
+      await runOperation(request, response, { address, requestId, expectation });
     } catch (error) {
       await answerError(store, request, response, requestId, error).catch(() => response.destroy());
     }
@@ -106,13 +111,13 @@ export function createStoreServer(
   async function runOperation(
     request: IncomingMessage,
     response: ServerResponse,
-    { address, requestId, expectsContinue }: Arrival,
+    { address, requestId, expectation }: Arrival,
   ): Promise<void> {
     if (!address) throw new S3Error('InvalidURI', 'The URL is not percent-encoded UTF-8. Encode it again.');
     const { bucket, key } = address;
     const method = request.method ?? '';
     const awaitBody = () => {
-      if (expectsContinue) response.writeContinue();
+      if (expectation === 'continue') response.writeContinue();
     };
     if (isForm(request, address)) {
       return postObject({ store, request, response, bucket, findSecretAccessKey, awaitBody });
@@ -137,12 +142,6 @@ export function createStoreServer(
       if (error instanceof S3Error) error.message += addressingHint(call);
       throw error;
     }
-  }
-
-  async function refuseExpectation(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const error = new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
-    setCorsHeaders(store, readAddress(request.url)?.bucket, request, response);
-    await answerError(store, request, response, setRequestId(response), error);
   }
 
   async function start(host: string, port: number): Promise<Listening> {
