@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -113,7 +114,7 @@ const writeStored = (env: NodeJS.ProcessEnv, stored: Stored): Promise<void> =>
 /** In a new file that takes the place of the old one: never readable by others, and never half. */
 export async function writePrivately(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-  const draft = `${path}.${process.pid}`;
+  const draft = `${path}.${randomUUID()}`;
   try {
     await writeFile(draft, text, { mode: 0o600, flag: 'wx' });
     await chmod(draft, 0o600);
