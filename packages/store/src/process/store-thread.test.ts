@@ -8,7 +8,16 @@ import { text } from 'node:stream/consumers';
 import { CreateBucketCommand, GetObjectCommand, PutObjectCommand } from '@aws-sdk/client-s3';
 import { createPresigner } from '@cadiz/sigv4';
 import { afterAll, describe, expect, test } from 'vitest';
-import { bucket, folderOfTest, keys, newClient, newFolder, region, until } from '../../test/running-store.ts';
+import {
+  bucket,
+  folderOfTest,
+  keys,
+  newClient,
+  newFolder,
+  region,
+  sendBytes,
+  until,
+} from '../../test/running-store.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { maxPackedBytes } from '../disk/take-in.ts';
@@ -64,6 +73,13 @@ test('an upload in flight is finished before the thread ends', async () => {
   await closing;
   await expect(client.send(new PutObjectCommand({ Bucket: bucket, Key: 'late', Body: 'x' }))).rejects.toThrow();
   client.destroy();
+});
+
+test('ends after refusals whose bodies never came, as of curl, which waits for 100 Continue', async () => {
+  const store = await startStoreThread({ ...options, dataDir: folderOfTest() });
+  const head = `PUT /${bucket}/a HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\nExpect: 100-continue\r\n\r\n`;
+  expect(await sendBytes(store.port, head)).toMatch(/^HTTP\/1.1 403 /);
+  await store.close();
 });
 
 test('tells which objects have been put, some at a time', async () => {

@@ -106,6 +106,12 @@ describe('a signature that does not match', () => {
     expect(swapped.text).toContain(`with another key: host 127.0.0.1:${store.port}.`);
   });
 
+  test('because the body is a stream without a length is told so, and suspects nothing else', async () => {
+    const { status, text } = await put({ contentLength: 9 }, { 'transfer-encoding': 'chunked' });
+    expect(status).toBe(403);
+    expect(text).toContain('content-length was not sent. A client that is given a stream must be told its length.</');
+  });
+
   test('but never with a value that must stay secret', async () => {
     const headers = { 'x-amz-meta-a': 'private', authorization: 'private' };
     const answer = await put({ headers: { 'x-amz-meta-a': 'b' } }, headers);

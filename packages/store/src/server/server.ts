@@ -215,11 +215,12 @@ function cutSlowBody(request: IncomingMessage, milliseconds: number): void {
   const { socket } = request;
   let bytesBefore = socket.bytesRead;
   const timer = setInterval(() => {
-    if (request.complete) return clearInterval(timer);
+    // Node never tells the end of a request that was answered before its body came, as a refusal of `Expect: 100-continue` is.
+    if (request.complete || socket.destroyed) return clearInterval(timer);
     // Bytes that have arrived and wait to be read are our own slowness, not the client's.
     if (request.readableLength === 0 && socket.bytesRead - bytesBefore < slowBodyBytes) socket.destroy();
     bytesBefore = socket.bytesRead;
-  }, milliseconds);
+  }, milliseconds).unref();
   request.once('close', () => clearInterval(timer));
 }
 

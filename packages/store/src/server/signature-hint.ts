@@ -11,6 +11,10 @@ export function signatureHint({ url = '', headers }: IncomingMessage): string {
   const inHeader = /SignedHeaders=([^,\s]*)/.exec(headers.authorization ?? '')?.[1];
   const inQuery = /[?&]X-Amz-SignedHeaders=([^&]*)/.exec(url)?.[1];
   const signed = new Set((inHeader ?? inQuery ?? '').split(/;|%3B/i));
+  // The refusal has named it. Clients leave it out when they are given a stream, and then no other value is wrong.
+  if (signed.has('content-length') && headers['content-length'] === undefined) {
+    return ' A client that is given a stream must be told its length.';
+  }
   const arrived = telling.filter((name) => signed.has(name) && headers[name] !== undefined);
   if (arrived.length === 0) return '';
   return ` It was signed for other values than these, or with another key: ${arrived.map((name) => `${name} ${headers[name]}`).join(', ')}.`;
