@@ -81,6 +81,8 @@ export async function startStoreThread(
       if (message.kind === 'peeked') peeks.settle(message.answers);
       if (message.kind === 'listening') resolve(message.port);
       if (message.kind === 'refused') reject(toError(message.error));
+      // All is on disk. Waiting until nothing is left to run in the thread could take for ever: a forgotten timer is enough.
+      if (message.kind === 'closed') void worker.terminate();
     });
   });
 

@@ -68,5 +68,4 @@ port.on('message', async (message: ToWorker) => {
   }
   await store?.close({ drainMilliseconds: message.drainMilliseconds });
   tell({ kind: 'closed' });
-  port.close();
 });
