@@ -344,6 +344,7 @@ export const de: Widen<typeof en> = {
     signOutTitle: 'Abmelden?',
     signOutLead: (count: number) =>
       count === 1
+    outdated: 'Cadiz wurde aktualisiert, die Seite muss neu geladen werden. Kopiere vorher, was du eingegeben hast.',
         ? 'Ein Upload ist nicht fertig. Wenn du dich abmeldest, wird er abgebrochen.'
         : `${count.toLocaleString('de')} Uploads sind nicht fertig. Wenn du dich abmeldest, werden sie abgebrochen.`,
     refusedHint:

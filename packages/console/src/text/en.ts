@@ -341,6 +341,7 @@ export const en = {
     signOutTitle: 'Sign out?',
     signOutLead: (count: number) =>
       `${plural(count, 'upload has', 'uploads have')} not ended. Signing out cancels ${count === 1 ? 'it' : 'them'}.`,
+    outdated: 'Cadiz has been updated, and this page must be loaded again. Copy what you have typed before.',
     refusedHint: 'Try again. If it goes on like this, tell whoever runs this service the request id.',
   },
 
