@@ -84,6 +84,19 @@ function totp(secret: string, later = 0): string {
 }
 
 describe.runIf(triesJourneys)('usage', () => {
+  test.each(['en-US@posix', 'C', 'de@euro'])('is plotted where the browser calls its language %s', async (language) => {
+    const projectId = await cadiz.createProject('Photos of a machine');
+    await storeFile(projectId, 1000);
+    const page = await cadiz.openAsOwner('/account');
+    await page.addInitScript((name) => {
+      Object.defineProperty(navigator, 'language', { value: name, configurable: true });
+      Object.defineProperty(navigator, 'languages', { value: [name] });
+    }, language);
+    await page.goto(`${cadiz.url}/projects/${projectId}/usage`);
+    await expect.poll(() => page.locator('.chart canvas').count()).toBe(4);
+    await page.context().close();
+  });
+
   test('is plotted by day, with the same figures in the table and in the CSV, and the share of the limit', async () => {
     const projectId = await cadiz.createProject('Measured photos');
     await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
