@@ -328,6 +328,14 @@ export const en = {
     hidden: 'hidden',
   },
 
+  passkeys: {
+    noneMade: 'No passkey was made. Try again when you are ready.',
+    noneUsed: 'No passkey was used. Try again, or use your password.',
+    exists: 'This device already has a passkey for your account.',
+    elsewhere: 'Passkeys do not work at this address. Open Cadiz at the URL it was set up for.',
+    unsupported: 'Passkeys need https and a recent browser.',
+  },
+
   shell: {
     appearances: { system: 'Appearance: as the system', light: 'Appearance: light', dark: 'Appearance: dark' },
     none: 'Nothing is being uploaded',
@@ -996,7 +1004,6 @@ export const en = {
     addPasskeyLead: 'Give it a name. Your browser then asks for the lock of your device.',
     passkeyName: 'Name',
     passkeyAdded: 'Passkey added.',
-    noPasskeyMade: 'No passkey was made. Try again when you are ready.',
     unnamedPasskey: 'Passkey',
     synced: 'synced',
     added: 'added',
