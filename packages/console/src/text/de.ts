@@ -344,6 +344,7 @@ export const de: Widen<typeof en> = {
     none: 'Gerade wird nichts hochgeladen',
     noneHint: 'Was du hochlädst, steht hier, solange es unterwegs ist.',
     reload: 'Seite neu laden',
+    outdated: 'Cadiz wurde aktualisiert, die Seite muss neu geladen werden. Kopiere vorher, was du eingegeben hast.',
     noProject: 'Dieses Projekt gibt es nicht',
     noProjectHint: 'Es wurde gelöscht, die Adresse stimmt nicht, oder du bist kein Mitglied.',
     crashed: 'Diese Seite ist abgestürzt',
@@ -352,7 +353,6 @@ export const de: Widen<typeof en> = {
     signOutTitle: 'Abmelden?',
     signOutLead: (count: number) =>
       count === 1
-    outdated: 'Cadiz wurde aktualisiert, die Seite muss neu geladen werden. Kopiere vorher, was du eingegeben hast.',
         ? 'Ein Upload ist nicht fertig. Wenn du dich abmeldest, wird er abgebrochen.'
         : `${count.toLocaleString('de')} Uploads sind nicht fertig. Wenn du dich abmeldest, werden sie abgebrochen.`,
     refusedHint:

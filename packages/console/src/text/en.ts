@@ -341,6 +341,7 @@ export const en = {
     none: 'Nothing is being uploaded',
     noneHint: 'What you upload is shown here while it is on its way.',
     reload: 'Load this page again',
+    outdated: 'Cadiz has been updated, and this page must be loaded again. Copy what you have typed before.',
     noProject: 'There is no such project',
     noProjectHint: 'It has been deleted, the address is wrong, or you are not a member.',
     crashed: 'This page has stopped working',
@@ -349,7 +350,6 @@ export const en = {
     signOutTitle: 'Sign out?',
     signOutLead: (count: number) =>
       `${plural(count, 'upload has', 'uploads have')} not ended. Signing out cancels ${count === 1 ? 'it' : 'them'}.`,
-    outdated: 'Cadiz has been updated, and this page must be loaded again. Copy what you have typed before.',
     refusedHint: 'Try again. If it goes on like this, tell whoever runs this service the request id.',
   },
 
