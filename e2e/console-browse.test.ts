@@ -104,6 +104,26 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('has all folders above what shows more of them, when entries are moved', async () => {
+    const { projectId, cadiz } = await createFilled('Many folders');
+    const names = Array.from({ length: 201 }, (_, index) => `folder ${String(index).padStart(3, '0')}`);
+    for (let from = 0; from < names.length; from += 100) await cadiz.folders.ensure(names.slice(from, from + 100));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'folder 000').click({ position: { x: 700, y: 10 } });
+    await page.keyboard.press('m');
+    const more = dialogOf(page).getByRole('button', { name: 'Show more' });
+    const bottomOf = async (name: string) => {
+      const box = await dialogOf(page).getByRole('button', { name }).boundingBox();
+      return (box?.y ?? 0) + (box?.height ?? 0);
+    };
+    await more.waitFor();
+    expect(await bottomOf('folder 199')).toBeLessThanOrEqual((await more.boundingBox())?.y ?? 0);
+    await more.click();
+    await dialogOf(page).getByRole('button', { name: 'folder 200' }).waitFor();
+    expect(await more.count()).toBe(0);
+    await page.context().close();
+  });
+
   test('asks before a folder goes, and says what is in it', async () => {
     const { projectId, cadiz } = await createFilled('Deletes');
     await cadiz.folders.ensure(['raw/day one', 'empty']);

@@ -136,6 +136,28 @@ describe.runIf(triesJourneys)('every screen', () => {
     expect(tested.complaints).toEqual([]);
   }, 600_000);
 
+  test('is on paper as a whole, without what leads elsewhere', async () => {
+    const page = await tested.openAsOwner('/account', { colorScheme: 'dark' });
+    const found: Record<string, unknown> = {};
+    for (const [name, path] of Object.entries(screens)) {
+      // A preview covers the list.
+      if (name === 'preview') continue;
+      await page.emulateMedia({ media: 'screen' });
+      await show(page, path);
+      await page.emulateMedia({ media: 'print' });
+      const flaws = await page.evaluate(() => {
+        const isHidden = (one: Element) =>
+          one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY !== 'visible';
+        const cut = [...document.querySelectorAll('main, main.home, .app, .sheet, .scroll, .panel')].filter(isHidden);
+        const ways = [...document.querySelectorAll('.side, .skip, .tabbar')].filter((one) => one.checkVisibility());
+        return [...cut, ...ways].map(({ className }) => className);
+      });
+      if (flaws.length > 0) found[name] = flaws;
+    }
+    expect(found).toEqual({});
+    await page.context().close();
+  }, 300_000);
+
   test('has room for its words, which are longest in German: on a wall, a tablet, enlarged, and on a small phone', async () => {
     const sizes = [
       { width: 3840, height: 2160 },

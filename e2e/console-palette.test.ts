@@ -146,6 +146,36 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test('the palette offers as many projects as can be looked through, and any once it is named', async () => {
+    for (let count = 0; count < 60; count++) await tested.createProject(`Buoy ${count}`);
+    const page = await openFiles();
+    await page.keyboard.press('Control+k');
+    await option(page, /Buoy/).first().waitFor();
+    expect(await option(page, /^(?:Buoy|Lighthouse)/).count()).toBe(50);
+    await option(page, /^All projects/).waitFor();
+    await field(page).fill('buoy 59');
+    await option(page, /^Buoy 59/).waitFor();
+    await page.context().close();
+  });
+
+  test('a part that an update of the service has taken away takes nothing with it, and the page can be loaded again', async () => {
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`);
+    await page.getByLabel('Name').fill('Typed');
+    await page.route(/\/assets\/(?:palette|dialog-popup|toast-region)-/, (route) => route.fulfill({ status: 404 }));
+    await page.keyboard.press('Control+k');
+    await page.getByRole('alert').getByText('Cadiz has been updated').waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Typed');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByLabel('Name').fill('Harbour Journal');
+    await page.unrouteAll();
+    await page.getByRole('button', { name: 'Load this page again' }).click();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    await openPalette(page, 'trash');
+    await option(page, /Trash/).waitFor();
+    await page.context().close();
+  });
+
   test('where the keys are can be seen where colours are forced', async () => {
     const page = await openFiles({ forcedColors: 'active' });
     const toLook = (one: Locator) =>

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { Page, Route } from 'playwright-core';
+import type { CDPSession, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type ConsoleUnderTest,
@@ -84,6 +84,19 @@ function totp(secret: string, later = 0): string {
 }
 
 describe.runIf(triesJourneys)('usage', () => {
+  test.each(['en-US@posix', 'C', 'de@euro'])('is plotted where the browser calls its language %s', async (language) => {
+    const projectId = await cadiz.createProject('Photos of a machine');
+    await storeFile(projectId, 1000);
+    const page = await cadiz.openAsOwner('/account');
+    await page.addInitScript((name) => {
+      Object.defineProperty(navigator, 'language', { value: name, configurable: true });
+      Object.defineProperty(navigator, 'languages', { value: [name] });
+    }, language);
+    await page.goto(`${cadiz.url}/projects/${projectId}/usage`);
+    await expect.poll(() => page.locator('.chart canvas').count()).toBe(4);
+    await page.context().close();
+  });
+
   test('is plotted by day, with the same figures in the table and in the CSV, and the share of the limit', async () => {
     const projectId = await cadiz.createProject('Measured photos');
     await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
@@ -552,18 +565,7 @@ describe.runIf(triesJourneys)('the account', () => {
 
   test('adds, renames and deletes a passkey that signs in', async () => {
     const page = await signUp('Dora', '/account');
-    const devTools = await page.context().newCDPSession(page);
-    await devTools.send('WebAuthn.enable');
-    await devTools.send('WebAuthn.addVirtualAuthenticator', {
-      options: {
-        protocol: 'ctap2',
-        transport: 'internal',
-        hasResidentKey: true,
-        hasUserVerification: true,
-        isUserVerified: true,
-        automaticPresenceSimulation: true,
-      },
-    });
+    await addAuthenticator(page);
     await page.getByRole('button', { name: 'Add a passkey' }).click();
     const dialog = page.getByRole('dialog');
     await dialog.getByLabel('Name').fill('Laptop');
@@ -585,6 +587,34 @@ describe.runIf(triesJourneys)('the account', () => {
     expect(await page.getByRole('button', { name: /^More actions for/ }).count()).toBe(0);
   });
 
+  test('says in its own words why a browser makes or uses no passkey', async () => {
+    const page = await signUp('Frida', '/account');
+    const { devTools, authenticatorId } = await addAuthenticator(page);
+    const dialog = page.locator('.dialog');
+    const add = async () => {
+      await page.getByRole('button', { name: 'Add a passkey' }).click();
+      await dialog.getByRole('button', { name: 'Continue' }).click();
+    };
+    await add();
+    await page.getByText('Passkey added.').waitFor();
+    await add();
+    await dialog.getByText('This device already has a passkey for your account.').waitFor();
+
+    await devTools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false });
+    await page.context().clearCookies();
+    await page.goto(`${cadiz.url}/sign-in`);
+    const signIn = page.getByRole('button', { name: 'Sign in with a passkey' });
+    await signIn.click();
+    await page.getByText('No passkey was used. Try again, or use your password.').waitFor();
+    await page.goto(`${cadiz.url.replace('localhost', '127.0.0.1')}/sign-in`);
+    await signIn.click();
+    await page.getByText('Open Cadiz at the URL it was set up for.').waitFor();
+    await page.addInitScript('delete globalThis.PublicKeyCredential');
+    await page.reload();
+    await signIn.click();
+    await page.getByText('Passkeys need https and a recent browser.').waitFor();
+  });
+
   test('speaks German and turns dark by choice', async () => {
     const page = await signUp('Emil', '/account');
     await page.getByLabel('Appearance').selectOption('dark');
@@ -593,6 +623,23 @@ describe.runIf(triesJourneys)('the account', () => {
     await page.getByText('Wo du angemeldet bist').waitFor();
   });
 });
+
+/** Gives a browser a device that makes passkeys without asking. */
+async function addAuthenticator(page: Page): Promise<{ devTools: CDPSession; authenticatorId: string }> {
+  const devTools = await page.context().newCDPSession(page);
+  await devTools.send('WebAuthn.enable');
+  const { authenticatorId } = await devTools.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  return { devTools, authenticatorId };
+}
 
 /** Fills the password and a code into the open dialog, and sends it. */
 async function dialogFields(page: Page, code: string, submit: string): Promise<void> {

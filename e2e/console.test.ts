@@ -88,6 +88,23 @@ describe.runIf(hasBrowser)('the console', () => {
     }
   });
 
+  test.each(['localStorage', 'sessionStorage', 'indexedDB'])(
+    'a browser that throws where %s is looked at shows the console',
+    async (name) => {
+      const page = await tested.openAsOwner('/account');
+      await page.addInitScript((one) => {
+        Object.defineProperty(globalThis, one, {
+          get() {
+            throw new DOMException('The operation is insecure.', 'SecurityError');
+          },
+        });
+      }, name);
+      await page.reload();
+      await page.getByRole('heading', { name: 'Account', level: 1 }).waitFor();
+      await page.context().close();
+    },
+  );
+
   test('an address that nothing has shows people a page, and programs a problem', async () => {
     const ask = (path: string, accept: string) => fetch(`${tested.url}${path}`, { headers: { accept } });
     const asked = await ask('/nonsense', 'application/json');

@@ -1,9 +1,7 @@
 import { now } from './clock.ts';
-import { language, text } from './text/text.ts';
+import { locale, text } from './text/text.ts';
 
 /** Sizes, moments and counts as people read them, in the reader's language and as their region writes it. */
-
-export const locale = navigator.languages.find((one) => one === language || one.startsWith(`${language}-`)) ?? language;
 
 /** By how many digits stand after the point; made once, since making one takes longer than a whole row of a list. */
 const numbers = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale, { maximumFractionDigits: digits })) as [

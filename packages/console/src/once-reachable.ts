@@ -1,23 +1,25 @@
 import { isUnreachable, look, untilAnswering } from './screens/uploads/network.ts';
+import { createStore } from './store.ts';
+
+/** Whether the service no longer has a part of this page: it has another version of the console by now. */
+export const isOutdated = createStore(false);
 
 /**
  * For parts of the console that are loaded when they are first needed. While the service cannot be reached, they wait until it can: an
  * error would take the place of the whole page, with the uploads that wait for the network.
  *
- * @returns what loads the part; it rejects if the service can be reached and does not have it
+ * @returns what loads the part. It never settles if the service can be reached and does not have it, so that what was typed stays
  */
 export function onceReachable<T>(load: () => Promise<T>): () => Promise<T> {
   let loading: Promise<T> | undefined;
   return () => {
-    loading ??= loadReachable(load).catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
+    loading ??= loadReachable(load).catch(() => new Promise<never>(() => undefined));
     return loading;
   };
 }
 
-async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
+/** The same for what takes the place of a whole screen. It rejects if the service does not have it. */
+export async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
   for (let hasFailedReachable = false; ; ) {
     // Firefox never loads what it could not load once, so that nothing is asked for in vain.
     await untilAnswering();
@@ -26,7 +28,10 @@ async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
     } catch (error) {
       await look();
       // It may have come back by now, and then another try succeeds; if not, something else is wrong.
-      if (!isUnreachable() && hasFailedReachable) throw error;
+      if (!isUnreachable() && hasFailedReachable) {
+        isOutdated.set(true);
+        throw error;
+      }
       hasFailedReachable = !isUnreachable();
     }
   }

@@ -6,7 +6,7 @@ import {
   Outlet,
   redirect,
 } from '@tanstack/react-router';
-import { onceReachable } from './once-reachable.ts';
+import { loadReachable } from './once-reachable.ts';
 import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
 import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
@@ -15,8 +15,8 @@ import { toFilesSearch } from './screens/files/search.ts';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
 
-/** A screen that is loaded when it is opened. */
-const lazyScreen: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(onceReachable(load), name);
+/** A screen that is loaded when it is opened. The router loads the page again if the service has another version of it by now. */
+const lazyScreen: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadReachable(load), name);
 
 const root = createRootRoute({ component: Root, notFoundComponent: ScreenNotFound });
 

@@ -8,7 +8,12 @@ export const usualConcurrency = 4;
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
 export function openResumeStore(): ResumeStore | undefined {
-  return globalThis.indexedDB && openIndexedDb();
+  try {
+    return globalThis.indexedDB && openIndexedDb();
+  } catch {
+    // Told to keep nothing, Firefox throws already when it is looked at.
+    return undefined;
+  }
 }
 
 /** XMLHttpRequest where there is one: fetch does not tell how much it has sent. */

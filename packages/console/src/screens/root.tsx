@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { Suspense } from 'react';
+import { Suspense, useSyncExternalStore } from 'react';
 import { Toasts } from '../components/toast.tsx';
+import { isOutdated } from '../once-reachable.ts';
 import { sessionQuery } from '../queries.ts';
+import { text } from '../text/text.ts';
 import { SessionEnded } from './entry/session-ended.tsx';
 import { Pending } from './fallbacks.tsx';
 import { OverlaysRegion } from './shell/overlays-region.tsx';
@@ -18,6 +20,21 @@ export function Root() {
       {session && <OverlaysRegion />}
       <SessionEnded user={session?.user} />
       <Toasts />
+      <Outdated />
     </>
+  );
+}
+
+/** Offers to load the page again, over all that is open: what was typed there can be copied before. */
+function Outdated() {
+  const isShown = useSyncExternalStore(isOutdated.subscribe, isOutdated.read);
+  if (!isShown) return null;
+  return (
+    <div className="toast" role="alert">
+      {text.shell.outdated}
+      <button type="button" className="btn" onClick={() => location.reload()}>
+        {text.shell.reload}
+      </button>
+    </div>
   );
 }

@@ -331,11 +331,20 @@ export const de: Widen<typeof en> = {
     hidden: 'verborgen',
   },
 
+  passkeys: {
+    noneMade: 'Es wurde kein Passkey erstellt. Versuch es noch einmal, wenn du bereit bist.',
+    noneUsed: 'Es wurde kein Passkey benutzt. Versuch es noch einmal, oder nimm dein Passwort.',
+    exists: 'Dieses Gerät hat schon einen Passkey für dein Konto.',
+    elsewhere: 'Unter dieser Adresse gehen Passkeys nicht. Öffne Cadiz unter der URL, für die es eingerichtet ist.',
+    unsupported: 'Passkeys brauchen https und einen aktuellen Browser.',
+  },
+
   shell: {
     appearances: { system: 'Darstellung: wie das System', light: 'Darstellung: hell', dark: 'Darstellung: dunkel' },
     none: 'Gerade wird nichts hochgeladen',
     noneHint: 'Was du hochlädst, steht hier, solange es unterwegs ist.',
     reload: 'Seite neu laden',
+    outdated: 'Cadiz wurde aktualisiert, die Seite muss neu geladen werden. Kopiere vorher, was du eingegeben hast.',
     noProject: 'Dieses Projekt gibt es nicht',
     noProjectHint: 'Es wurde gelöscht, die Adresse stimmt nicht, oder du bist kein Mitglied.',
     crashed: 'Diese Seite ist abgestürzt',
@@ -1009,7 +1018,6 @@ export const de: Widen<typeof en> = {
     addPasskeyLead: 'Gib ihm einen Namen. Danach fragt dein Browser nach der Sperre deines Geräts.',
     passkeyName: 'Name',
     passkeyAdded: 'Passkey hinzugefügt.',
-    noPasskeyMade: 'Es wurde kein Passkey erstellt. Versuch es noch einmal, wenn du bereit bist.',
     unnamedPasskey: 'Passkey',
     synced: 'synchronisiert',
     added: 'hinzugefügt',

@@ -328,11 +328,20 @@ export const en = {
     hidden: 'hidden',
   },
 
+  passkeys: {
+    noneMade: 'No passkey was made. Try again when you are ready.',
+    noneUsed: 'No passkey was used. Try again, or use your password.',
+    exists: 'This device already has a passkey for your account.',
+    elsewhere: 'Passkeys do not work at this address. Open Cadiz at the URL it was set up for.',
+    unsupported: 'Passkeys need https and a recent browser.',
+  },
+
   shell: {
     appearances: { system: 'Appearance: as the system', light: 'Appearance: light', dark: 'Appearance: dark' },
     none: 'Nothing is being uploaded',
     noneHint: 'What you upload is shown here while it is on its way.',
     reload: 'Load this page again',
+    outdated: 'Cadiz has been updated, and this page must be loaded again. Copy what you have typed before.',
     noProject: 'There is no such project',
     noProjectHint: 'It has been deleted, the address is wrong, or you are not a member.',
     crashed: 'This page has stopped working',
@@ -996,7 +1005,6 @@ export const en = {
     addPasskeyLead: 'Give it a name. Your browser then asks for the lock of your device.',
     passkeyName: 'Name',
     passkeyAdded: 'Passkey added.',
-    noPasskeyMade: 'No passkey was made. Try again when you are ready.',
     unnamedPasskey: 'Passkey',
     synced: 'synced',
     added: 'added',

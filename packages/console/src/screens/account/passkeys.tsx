@@ -126,13 +126,7 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
       submit={account.continue}
       onClose={onClose}
       send={async ({ name = '' }) => {
-        try {
-          await addPasskey(name);
-        } catch (error) {
-          if (error instanceof DOMException && error.name === 'NotAllowedError')
-            throw new Error(account.noPasskeyMade, { cause: error });
-          throw error;
-        }
+        await addPasskey(name);
         await readAgain();
         toast(account.passkeyAdded);
         onClose();

@@ -1,8 +1,8 @@
 import { KeyRound } from 'lucide-react';
 import { Fragment } from 'react';
 import { Avatar } from '../../components/parts.tsx';
-import { formatExactly, locale } from '../../format.ts';
-import { text } from '../../text/text.ts';
+import { formatExactly } from '../../format.ts';
+import { locale, text } from '../../text/text.ts';
 import type { Event } from './events.ts';
 import { inWords } from './in-words.ts';
 import type { Names } from './names.ts';

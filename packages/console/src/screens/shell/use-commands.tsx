@@ -35,6 +35,9 @@ export interface CommandGroup {
 /** The most files and folders that are offered. */
 const mostFound = 8;
 
+/** The most projects that are offered: of more, typing finds any. */
+const mostProjects = 50;
+
 /** Whether all that was typed is in a label. */
 const matches =
   (words: string) =>
@@ -50,13 +53,13 @@ export function useCommands(here: Here, typed: string): { groups: readonly Comma
   const words = typed.trim();
   const found = useFound(here.projectId, useSettled(words));
   const actions = useActions(here, words);
-  const places = usePlaces(here);
   const fits = matches(words);
+  const places = usePlaces(here, fits);
   const groups = [
     // Those of what was typed before are shown until the next come, as far as they fit.
     { title: text.palette.files, commands: words === '' ? [] : found.commands.filter(fits) },
     { title: text.palette.do, commands: actions.filter((one) => one.id === 'search' || fits(one)) },
-    { title: text.palette.goTo, commands: places.filter(fits) },
+    { title: text.palette.goTo, commands: places },
   ];
   return { groups: groups.filter(({ commands }) => commands.length > 0), isPending: found.isPending };
 }
@@ -170,7 +173,7 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
 
 const Icon = ({ of: Picture }: { of: typeof Search }) => <Picture className="i" aria-hidden="true" />;
 
-function usePlaces({ projectId }: Here): readonly Command[] {
+function usePlaces({ projectId }: Here, fits: (command: Command) => boolean): readonly Command[] {
   const go = useGo();
   const { data: projects = [] } = useQuery(projectsQuery);
   const { nav, palette } = text;
@@ -186,23 +189,30 @@ function usePlaces({ projectId }: Here): readonly Command[] {
         }),
       )
     : [];
-  return [
+  const others = projects
+    .filter(({ id }) => id !== projectId)
+    .map(
+      ({ id, name }): Command => ({
+        ...go(`/projects/${id}/files`),
+        id,
+        label: name,
+        icon: <Icon of={Box} />,
+        tail: palette.project,
+      }),
+    );
+  const before = [
     ...pages,
     ...service.map(
       ({ to, label, icon }): Command => ({ ...go(to), id: to, label, icon: <Icon of={icon} />, tail: palette.page }),
     ),
     { ...go('/account'), id: 'account', label: nav.account, icon: <Icon of={CircleUser} />, tail: palette.page },
-    ...projects
-      .filter(({ id }) => id !== projectId)
-      .map(
-        ({ id, name }): Command => ({
-          ...go(`/projects/${id}/files`),
-          id,
-          label: name,
-          icon: <Icon of={Box} />,
-          tail: palette.project,
-        }),
-      ),
-    { ...go('/projects'), id: 'projects', label: nav.allProjects, icon: <Icon of={LayoutGrid} />, tail: palette.page },
   ];
+  const all = {
+    ...go('/projects'),
+    id: 'projects',
+    label: nav.allProjects,
+    icon: <Icon of={LayoutGrid} />,
+    tail: palette.page,
+  };
+  return [...before.filter(fits), ...others.filter(fits).slice(0, mostProjects), ...[all].filter(fits)];
 }

@@ -2,7 +2,7 @@ import type { Answer } from '@cadiz/contract';
 import { queryOptions } from '@tanstack/react-query';
 import { call } from '../../api.ts';
 import { now } from '../../clock.ts';
-import { locale } from '../../format.ts';
+import { locale } from '../../text/text.ts';
 
 /** How many days are looked at. */
 export const periods = [7, 30, 90, 365] as const;
