@@ -588,7 +588,7 @@ describe.runIf(triesJourneys)('the account', () => {
   });
 
   test('says in its own words why a browser makes or uses no passkey', async () => {
-    const page = await signUp('Frida', '/account');
+    const page = await signUp('Paula', '/account');
     const { devTools, authenticatorId } = await addAuthenticator(page);
     const dialog = page.locator('.dialog');
     const add = async () => {
