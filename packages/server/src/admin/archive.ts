@@ -48,7 +48,8 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
     );
   }
   const parsed = Manifest.safeParse(json);
-  if (!parsed.success || !isAsWritten(json)) throw new DamagedArchive(`${join(folder, manifestName)} is damaged: use another backup.`);
+  if (!parsed.success || !isAsWritten(json))
+    throw new DamagedArchive(`${join(folder, manifestName)} is damaged: use another backup.`);
   return parsed.data;
 }
 
