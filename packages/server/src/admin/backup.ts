@@ -12,6 +12,7 @@ import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
 import { makeFolder } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
+import { findOtherOwner } from '../start/other-owner.ts';
 import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
 import { toFailure } from './folder-failure.ts';
 import {
@@ -184,6 +185,9 @@ async function openOrCopy({ database }: Config): Promise<{ db: Database; release
   if (database.kind === 'embedded' && !existsSync(join(database.dataDir, 'pgdata'))) {
     throw new Error(`There is no database in ${database.dataDir}: check CADIZ_DATA_DIR.`);
   }
+  const otherOwner = database.kind === 'embedded' ? findOtherOwner(database.dataDir) : undefined;
+  // A copy that the service makes can be opened by both.
+  if (database.kind === 'embedded' && otherOwner) return openCopy(database.dataDir, otherOwner);
   try {
     return { db: await openDatabase(database), release: () => undefined };
   } catch (error) {
@@ -192,10 +196,11 @@ async function openOrCopy({ database }: Config): Promise<{ db: Database; release
   }
 }
 
-async function openCopy(dataDir: string, inUse: Error): Promise<{ db: Database; release(): void }> {
+/** @param otherwise thrown if nobody gives copies */
+async function openCopy(dataDir: string, otherwise: Error): Promise<{ db: Database; release(): void }> {
   const { folder, release } = await takeSnapshot(dataDir).catch((error: NodeJS.ErrnoException) => {
     // Another command may have the database, which gives no copies.
-    throw error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? inUse : error;
+    throw error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? otherwise : error;
   });
   try {
     return { db: await openDatabase({ kind: 'embedded', dataDir: folder }), release };

@@ -3,6 +3,7 @@ import { DatabaseFolderInUse } from '../db/database-errors.ts';
 import { findPending } from '../db/migrate.ts';
 import { type Database, openDatabase } from '../db/open.ts';
 import type { Config } from '../settings/config.ts';
+import { findOtherOwner } from './other-owner.ts';
 
 /**
  * Opens the database of the service for a command of the operator. One with another schema than that of this version is refused
@@ -40,6 +41,8 @@ export async function openUnmigrated({ database }: Pick<Config, 'database'>, hin
       `There is no database in ${database.dataDir} yet: start the service once, or check CADIZ_DATA_DIR.`,
     );
   }
+  const otherOwner = database.kind === 'embedded' ? findOtherOwner(database.dataDir) : undefined;
+  if (otherOwner) throw otherOwner;
   return openDatabase(database).catch((error: unknown) => {
     if (!(error instanceof DatabaseFolderInUse)) throw error;
     throw new Error(`The service is running, and its embedded database is open to one process only. ${hint}`);
