@@ -12,7 +12,7 @@ import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
 import { makeFolder } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
-import { findOtherOwner } from '../start/other-owner.ts';
+import { findRefusal } from '../start/open-beside.ts';
 import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
 import { toFailure } from './folder-failure.ts';
 import {
@@ -185,9 +185,9 @@ async function openOrCopy({ database }: Config): Promise<{ db: Database; release
   if (database.kind === 'embedded' && !existsSync(join(database.dataDir, 'pgdata'))) {
     throw new Error(`There is no database in ${database.dataDir}: check CADIZ_DATA_DIR.`);
   }
-  const otherOwner = database.kind === 'embedded' ? findOtherOwner(database.dataDir) : undefined;
-  // A copy that the service makes can be opened by both.
-  if (database.kind === 'embedded' && otherOwner) return openCopy(database.dataDir, otherOwner);
+  const refusal = findRefusal(database);
+  // Root may open a copy that the service makes.
+  if (refusal && database.kind === 'embedded') return openCopy(database.dataDir, refusal);
   try {
     return { db: await openDatabase(database), release: () => undefined };
   } catch (error) {
