@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { existsSync, readdirSync } from 'node:fs';
-import { cp, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { cp, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -287,6 +287,27 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
       code: 1,
       stderr: `A file is in the way of the folder ${join(file, 'next')} (ENOTDIR): name another folder.\n`,
     });
+    for (const command of ['verify', 'restore']) {
+      expect(await admin([command, file], settings)).toMatchObject({
+        code: 1,
+        stderr: `A file is in the way of the folder ${join(file, 'manifest.json')} (ENOTDIR): name another folder.\n`,
+      });
+    }
+  });
+
+  it('with objects makes no store where there is none', async () => {
+    const { CADIZ_DATA_DIR = '' } = settings;
+    const [moved, objects] = ['moved', 'objects'].map((name) => join(CADIZ_DATA_DIR, name)) as [string, string];
+    await rename(objects, moved);
+    try {
+      expect(await admin(['backup', '--objects', join(folder, 'none')], settings)).toMatchObject({
+        code: 1,
+        stderr: `There is no object store in ${objects}: check CADIZ_DATA_DIR.\n`,
+      });
+      expect(existsSync(objects)).toBe(false);
+    } finally {
+      await rename(moved, objects);
+    }
   });
 
   it('stays whole if the next one is killed, which is then made anew', { timeout: 60_000 }, async () => {

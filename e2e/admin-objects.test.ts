@@ -223,7 +223,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   it('is not whole if its list lacks an object', async () => {
     const short = join(folder, 'short');
     await cp(archive(), short, { recursive: true });
-    const manifest = JSON.parse(await readFile(join(short, 'manifest.json'), 'utf8'));
+    const { sha256: _, ...manifest } = JSON.parse(await readFile(join(short, 'manifest.json'), 'utf8'));
     const list = join(short, manifest.objects.path);
     const lines = (await readFile(list, 'utf8')).split('\n').slice(1).join('\n');
     await writeFile(list, lines);

@@ -1,5 +1,6 @@
 export { lockFolder, StoreFolderInUse } from './disk/lock.ts';
 export type { Log } from './disk/log.ts';
+export { findOtherOwner } from './disk/other-owner.ts';
 export { StoreFolderUnwritable } from './disk/store.ts';
 export type { PeekedObject } from './operations/peek-object.ts';
 export { openStore, type RunningStore, type StoreOptions } from './process/open-store.ts';

@@ -48,7 +48,8 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
     );
   }
   const parsed = Manifest.safeParse(json);
-  if (!parsed.success) throw new DamagedArchive(`${join(folder, manifestName)} is damaged: use another backup.`);
+  if (!parsed.success || !isAsWritten(json))
+    throw new DamagedArchive(`${join(folder, manifestName)} is damaged: use another backup.`);
   return parsed.data;
 }
 
@@ -61,11 +62,25 @@ export async function readManifest(folder: string): Promise<Manifest> {
   );
 }
 
+/** Whether a manifest is the one that its SHA-256 was computed of. Earlier versions wrote none. */
+function isAsWritten(json: unknown): boolean {
+  const sealed = z.looseObject({ sha256: z.string() }).safeParse(json);
+  if (!sealed.success) return true;
+  const { sha256, ...manifest } = sealed.data;
+  return sha256 === hashManifest(manifest);
+}
+
+/** JSON keeps the order of the names, so what was read is hashed like what was written. */
+function hashManifest(manifest: object): string {
+  return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
+}
+
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
+  const sealed = { ...manifest, sha256: hashManifest(manifest) };
   const draft = join(folder, `${manifestName}.new`);
   const file = await open(draft, 'w', 0o600);
   try {
-    await file.writeFile(`${JSON.stringify(manifest, null, 2)}\n`);
+    await file.writeFile(`${JSON.stringify(sealed, null, 2)}\n`);
     await file.sync();
   } finally {
     await file.close();

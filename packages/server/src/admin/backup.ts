@@ -10,9 +10,11 @@ import { readTables, type TableReader } from '../db/read-tables.ts';
 import { takeSnapshot } from '../db/snapshots.ts';
 import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
-import { given, makeFolder, toFolderSentence } from '../settings/data-folder.ts';
+import { makeFolder } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
+import { findRefusal } from '../start/open-beside.ts';
 import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
+import { toFailure } from './folder-failure.ts';
 import {
   copyObject,
   forEachObject,
@@ -42,21 +44,12 @@ export async function backUp(config: Config, folder: string, telling?: Telling):
   try {
     return await backUpTo(folder, config, telling);
   } catch (error) {
-    throw toFailure(error, folder, config);
+    throw toFailure(error, folder, config.dataDir);
   }
 }
 
-/** The error as it is, unless it is one of the system about the folder of the backup: then, a sentence. */
-function toFailure(error: unknown, folder: string, { dataDir }: Config): unknown {
-  if (!(error instanceof Error)) return error;
-  const { syscall, path } = error as NodeJS.ErrnoException;
-  // Such as the one about the secrets of the service.
-  const isOfService = path?.startsWith(join(dataDir, '/'));
-  const sentence = syscall === undefined || isOfService ? undefined : toFolderSentence(error, folder, given);
-  return sentence === undefined ? error : new Error(sentence, { cause: error });
-}
-
 async function backUpTo(folder: string, config: Config, telling?: Telling): Promise<BackedUp> {
+  if (telling) requireStore(config);
   makeFolder(folder);
   await requireOurs(folder);
   const lock = lockFolder(folder);
@@ -86,6 +79,12 @@ async function backUpTo(folder: string, config: Config, telling?: Telling): Prom
   } finally {
     lock.release();
   }
+}
+
+/** An embedded store that does not exist would be made, and have none of the objects. */
+function requireStore({ objectStore }: Config): void {
+  if (objectStore.kind === 's3' || existsSync(objectStore.dataDir)) return;
+  throw new Error(`There is no object store in ${objectStore.dataDir}: check CADIZ_DATA_DIR.`);
 }
 
 /** Copies the objects of all files of the snapshot, and writes the list of them. */
@@ -186,6 +185,9 @@ async function openOrCopy({ database }: Config): Promise<{ db: Database; release
   if (database.kind === 'embedded' && !existsSync(join(database.dataDir, 'pgdata'))) {
     throw new Error(`There is no database in ${database.dataDir}: check CADIZ_DATA_DIR.`);
   }
+  const refusal = findRefusal(database);
+  // Root may open a copy that the service makes.
+  if (refusal && database.kind === 'embedded') return openCopy(database.dataDir, refusal);
   try {
     return { db: await openDatabase(database), release: () => undefined };
   } catch (error) {
@@ -194,10 +196,11 @@ async function openOrCopy({ database }: Config): Promise<{ db: Database; release
   }
 }
 
-async function openCopy(dataDir: string, inUse: Error): Promise<{ db: Database; release(): void }> {
+/** @param otherwise thrown if nobody gives copies */
+async function openCopy(dataDir: string, otherwise: Error): Promise<{ db: Database; release(): void }> {
   const { folder, release } = await takeSnapshot(dataDir).catch((error: NodeJS.ErrnoException) => {
     // Another command may have the database, which gives no copies.
-    throw error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? inUse : error;
+    throw error.code === 'ENOENT' || error.code === 'ECONNREFUSED' ? otherwise : error;
   });
   try {
     return { db: await openDatabase({ kind: 'embedded', dataDir: folder }), release };

@@ -6,6 +6,7 @@ import { openUnmigrated } from '../start/open-beside.ts';
 import { writeWarning } from '../start/start-error.ts';
 import { tellFailure } from '../start/tell-failure.ts';
 import { backUp } from './backup.ts';
+import { toFailure } from './folder-failure.ts';
 import type { Telling } from './objects.ts';
 import { restore } from './restore.ts';
 import { verify } from './verify.ts';
@@ -104,7 +105,7 @@ export async function verifyBackup(folder: string, { json, objects, ...telling }
       process.stdout.write(damage.length === 0 ? 'The backup is whole.\n' : damage.map((one) => `${one}\n`).join(''));
     return damage.length === 0 ? 0 : 1;
   } catch (error) {
-    return tellFailure(error, 'The command', json);
+    return tellFailure(toFailure(error, folder), 'The command', json);
   }
 }
 

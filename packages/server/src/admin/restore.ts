@@ -10,6 +10,7 @@ import type { Config } from '../settings/config.ts';
 import { findSecrets, keepSecrets, needsSecrets, Secrets } from '../settings/secrets.ts';
 import { requireNothingLeftBehind } from '../start/left-behind.ts';
 import { DamagedArchive, type Manifest, readManifest, readPart } from './archive.ts';
+import { toFailure } from './folder-failure.ts';
 import { forEachObject, readListed, type Telling } from './objects.ts';
 import { withObjects } from './open-objects.ts';
 import { storeObject } from './store-objects.ts';
@@ -31,10 +32,9 @@ export async function restore(
   telling?: Telling,
 ): Promise<{ manifest: Manifest; failed: number }> {
   requireNothingLeftBehind(config);
-  const manifest = await readManifest(folder);
-  const damages = await findDamages(folder, manifest);
-  if (damages.length > 0) throw new DamagedArchive(damages.join('\n'));
-  const secrets = KeptSecrets.parse(JSON.parse(await readFile(join(folder, manifest.secrets.path), 'utf8')));
+  const { manifest, secrets } = await readBackup(folder).catch((error: unknown) => {
+    throw toFailure(error, folder);
+  });
   requireSameSecret(config, secrets.secret, join(folder, manifest.secrets.path));
   if (telling && manifest.objects === undefined) for await (const _ of readListed(folder, manifest)) break;
   let stored: StoredObjects = { failed: 0, etags: new Map() };
@@ -61,6 +61,15 @@ export async function restore(
     await db.close();
   }
   return { manifest, failed: stored.failed };
+}
+
+/** @throws DamagedArchive, NotThere */
+async function readBackup(folder: string): Promise<{ manifest: Manifest; secrets: z.output<typeof KeptSecrets> }> {
+  const manifest = await readManifest(folder);
+  const damages = await findDamages(folder, manifest);
+  if (damages.length > 0) throw new DamagedArchive(damages.join('\n'));
+  const secrets = JSON.parse(await readFile(join(folder, manifest.secrets.path), 'utf8'));
+  return { manifest, secrets: KeptSecrets.parse(secrets) };
 }
 
 interface StoredObjects {

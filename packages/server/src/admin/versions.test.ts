@@ -56,7 +56,7 @@ async function backUpWith(config: Config, applied: readonly string[]): Promise<s
 
 async function changeManifest(archive: string, change: (manifest: Record<string, unknown>) => void): Promise<void> {
   const path = join(archive, 'manifest.json');
-  const manifest = JSON.parse(await readFile(path, 'utf8'));
+  const { sha256: _, ...manifest } = JSON.parse(await readFile(path, 'utf8'));
   change(manifest);
   await writeFile(path, JSON.stringify(manifest));
 }

@@ -1,6 +1,9 @@
+import { EventEmitter, once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { serveSnapshots, takeSnapshot } from './snapshots.ts';
@@ -21,6 +24,31 @@ test('gives a copy, and removes it when the connection ends', async () => {
   release();
   await expect.poll(() => readdir(root)).toEqual(['snapshots.sock']);
   await server.close();
+  expect(await readdir(root)).toEqual([]);
+});
+
+test('removes a copy whose command ended while it was being made', async () => {
+  const steps = new EventEmitter();
+  const slow = {
+    async copyTo(folder: string) {
+      const goOn = once(steps, 'go on');
+      steps.emit('started');
+      await goOn;
+      await mkdir(folder, { recursive: true });
+      steps.emit('copied');
+    },
+  };
+  const server = await serveSnapshots(slow, root, log);
+  const started = once(steps, 'started');
+  const socket = connect(join(root, 'snapshots.sock'));
+  await started;
+  socket.destroy();
+  const closed = server.close();
+  // Time enough to remove it too early.
+  await Promise.race([closed, setTimeout(100)]);
+  const copied = once(steps, 'copied');
+  steps.emit('go on');
+  await Promise.all([copied, closed]);
   expect(await readdir(root)).toEqual([]);
 });
 

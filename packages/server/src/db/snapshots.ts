@@ -31,27 +31,22 @@ export async function serveSnapshots(
   const removals = new Set<Promise<void>>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    const copy = mkdtemp(join(dataDir, prefix));
-    // The other side ends, or is killed.
-    socket
-      .on('error', () => undefined)
-      .once('close', () => {
-        sockets.delete(socket);
-        const removal = copy
-          .then((folder) => rm(folder, { recursive: true, force: true }))
-          .catch((error: unknown) =>
-            log.warn({ error }, 'Could not remove a copy of the database; the next start does'),
-          );
-        removals.add(removal);
-        void removal.finally(() => removals.delete(removal));
-      });
+    const made = mkdtemp(join(dataDir, prefix));
+    const copied = made.then((folder) => copyTo(join(folder, 'pgdata')));
+    // The other side ends, or is killed, perhaps while the database is being copied.
+    const ended = new Promise((resolve) => socket.on('error', () => undefined).once('close', resolve));
+    const removal = Promise.allSettled([ended, copied])
+      .then(async () => rm(await made, { recursive: true, force: true }))
+      .catch((error: unknown) => log.warn({ error }, 'Could not remove a copy of the database; the next start does'));
+    removals.add(removal);
+    void removal.finally(() => {
+      sockets.delete(socket);
+      removals.delete(removal);
+    });
     // Without a listener, the end of the connection would go unnoticed.
     socket.resume();
-    const answer = copy.then(async (folder): Promise<Answer> => {
-      await copyTo(join(folder, 'pgdata'));
-      return { folder };
-    });
-    answer
+    copied
+      .then(async (): Promise<Answer> => ({ folder: await made }))
       .catch((error: unknown): Answer => ({ error: toMessage(error) }))
       .then((told) => socket.write(`${JSON.stringify(told)}\n`));
   });

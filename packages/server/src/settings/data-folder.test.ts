@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { StoreFolderUnwritable } from '@cadiz/store';
@@ -26,6 +26,8 @@ describe('makeFolder', () => {
   test('says where it fails', () => {
     writeFileSync(join(folder, 'file'), '');
     expect(() => makeFolder(join(folder, 'file'))).toThrow(/EEXIST/);
+    symlinkSync('not-mounted', join(folder, 'link'));
+    expect(() => makeFolder(join(folder, 'link'))).toThrow(/EEXIST/);
     expect(() => makeFolder(join(folder, 'file/b/c'))).toThrow(/ENOTDIR/);
     expect(() => makeFolder('/proc/cadiz/data')).toThrow(/ENOENT/);
   });

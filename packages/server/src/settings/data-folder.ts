@@ -11,7 +11,7 @@ export function makeFolder(path: string): void {
     mkdirSync(path, { mode: 0o700 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && statSync(path).isDirectory()) return;
+    if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
     const parent = dirname(path);
     if (code !== 'ENOENT' || parent === path) throw error;
     makeFolder(parent);
@@ -51,7 +51,10 @@ const remedies: Record<string, Remedy> = {
   EACCES: notPermitted,
   EPERM: notPermitted,
   ENOTDIR: noFolder,
-  EEXIST: noFolder,
+  EEXIST: [
+    (path) => `A file, or a link that leads nowhere, is in the way of the folder ${path}`,
+    ({ folder }) => folder,
+  ],
 };
 
 /** The system's words for these errors, for libraries that pass on no code. */

@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs';
+import { findOtherOwner } from '@cadiz/store';
 import { DatabaseFolderInUse } from '../db/database-errors.ts';
 import { findPending } from '../db/migrate.ts';
 import { type Database, openDatabase } from '../db/open.ts';
@@ -40,8 +41,19 @@ export async function openUnmigrated({ database }: Pick<Config, 'database'>, hin
       `There is no database in ${database.dataDir} yet: start the service once, or check CADIZ_DATA_DIR.`,
     );
   }
+  const refusal = findRefusal(database);
+  if (refusal) throw refusal;
   return openDatabase(database).catch((error: unknown) => {
     if (!(error instanceof DatabaseFolderInUse)) throw error;
     throw new Error(`The service is running, and its embedded database is open to one process only. ${hint}`);
   });
+}
+
+/** Why a command of root must not open an embedded database of another user: the service could not start any more. */
+export function findRefusal(database: Config['database']): Error | undefined {
+  const owner = database.kind === 'embedded' ? findOtherOwner(database.dataDir, 'pgdata') : undefined;
+  if (database.kind !== 'embedded' || owner === undefined) return undefined;
+  return new Error(
+    `The database in ${database.dataDir} belongs to the user with the id ${owner}, who could not use what root writes there: run the command as that user.`,
+  );
 }

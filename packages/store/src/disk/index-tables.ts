@@ -13,6 +13,7 @@ import {
   type TableForm,
   textToJson,
 } from './index-table.ts';
+import { makeFolder } from './make-folder.ts';
 
 /**
  * Which index this is, and how far it has come: of two with the same history, the one with the lower sequence is
@@ -102,6 +103,8 @@ export async function openIndexTables(
   folder: string,
   onBroken: (broken: BrokenRecord) => void = () => undefined,
 ): Promise<IndexTables> {
+  // lmdb would let other users read the names of all objects.
+  await makeFolder(folder);
   // Without overlappingSync a commit is synced before it becomes visible and before its promise resolves, so no reader
   // and no answer ever sees what a power cut could take back. Writes that arrive during a sync share the next one.
   const root = open({

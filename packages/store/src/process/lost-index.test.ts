@@ -1,4 +1,4 @@
-import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
+import { chownSync, cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   CreateBucketCommand,
@@ -203,4 +203,17 @@ test('an older index with its own journal: files unknown to them are set aside, 
   expect((await send('GET', newer.presign('GET', 'late and small'))).text).toBe('small');
   expect(readdirSync(join(folder, 'set-aside'))).toEqual([]);
   await newer.close();
+});
+
+test.skipIf(process.geteuid?.() !== 0)('root rebuilds no index that the user of the store could not read', async () => {
+  const folder = folderOfTest();
+  mkdirSync(join(folder, 'blobs'));
+  chownSync(join(folder, 'blobs'), 65_534, 65_534);
+  expect(await runCli(['verify', '--rebuild', '--data', folder])).toMatchObject({
+    code: 1,
+    output: expect.stringContaining(
+      'belongs to the user with the id 65534, who could not use an index that root writes',
+    ),
+  });
+  expect(readdirSync(folder)).toEqual(['blobs']);
 });

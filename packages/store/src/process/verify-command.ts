@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { resolve } from 'node:path';
 import { rebuildCommand } from '../disk/index-unusable.ts';
+import { findOtherOwner } from '../disk/other-owner.ts';
 import { rebuildIndex } from '../disk/rebuild-index.ts';
 import { type Problem, type Verified, verifyStore } from '../disk/verify-store.ts';
 
@@ -41,6 +42,12 @@ export async function superviseVerify(args: readonly string[], dataDir: string):
  * @throws StoreFolderInUse, NoStoreFolder, IndexUnusable
  */
 export async function runRebuild(dataDir: string): Promise<0 | 1> {
+  const owner = findOtherOwner(dataDir, 'blobs');
+  if (owner !== undefined) {
+    throw new Error(
+      `The store in ${resolve(dataDir)} belongs to the user with the id ${owner}, who could not use an index that root writes: run the command as that user.`,
+    );
+  }
   const { objects, setAside, losses, before } = await rebuildIndex(dataDir, ({ subject, sentence }) => {
     console.log(`lost: ${JSON.stringify(subject)}: ${sentence}`);
   });
