@@ -357,6 +357,26 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     await drop();
   });
 
+  it.each(['the URL', 'PGOPTIONS'])('gives listings their own settings beside the options of %s', async (place) => {
+    const { url, drop } = await createServerDatabase();
+    const own = '-c search_path=place,public -c work_mem=5MB';
+    const withOptions = new URL(url);
+    if (place === 'the URL') withOptions.searchParams.set('options', own);
+    else vi.stubEnv('PGOPTIONS', own);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const db = await openDatabase({ kind: 'postgres', url: withOptions.href });
+    const { signal } = new AbortController();
+    const reading = { pace: 'page' as const, userId: 'ada', projectId: 'project', signal };
+    const names = ['search_path', 'statement_timeout', 'enable_sort', 'work_mem'];
+    const text = 'select array(select current_setting(name) from unnest($1::text[]) as names (name)) as values';
+    const ofListings = await db.listing.query({ name: 'settings', text, values: [names] }, reading);
+    expect(ofListings.rows).toEqual([{ values: ['place,public', '15s', 'off', '64MB'] }]);
+    const ofOthers = await db.pool.query(text, [names]);
+    expect(ofOthers.rows).toEqual([{ values: ['place,public', '1min', 'on', '5MB'] }]);
+    await db.close();
+    await drop();
+  });
+
   it.each(['url', 'directUrl'])('waits for any length of time for what runs directly (%s)', async (name) => {
     const { url, drop } = await createServerDatabase();
     const settings = { kind: 'postgres' as const, url, [name]: url };

@@ -186,14 +186,22 @@ function openListing(
   pooler: Pooler,
   link: Link,
 ): ListingLane {
-  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
-  const own = createPostgresPool(url, listingConnections, pooler, {
+  const own = createPostgresPool(pooler ? url : withListingSettings(url), listingConnections, pooler, {
     link,
-    ...(!pooler && { options: options.join(' '), statement_timeout: false }),
+    ...(!pooler && { statement_timeout: false }),
   });
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
   return createListingLane(own, { owns: true, limits, ...(pooler ? { setsEachTime: true } : { cancel }) });
+}
+
+/** Beside the options of the URL or of PGOPTIONS, such as a search_path: `pg` takes those of only one place. */
+function withListingSettings(url: string): string {
+  const { connectionParameters } = new pg.Client(url) as pg.Client & { connectionParameters: { options?: string } };
+  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
+  const added = new URL(url);
+  added.searchParams.set('options', [connectionParameters.options ?? '', ...options].join(' ').trim());
+  return added.href;
 }
 
 /**
