@@ -292,6 +292,24 @@ describe('openDatabase', () => {
     silent.close();
   });
 
+  it.each([
+    ['statement_timeout', 'set DATABASE_DIRECT_URL to the URL of the server itself as well'],
+    ['options', 'leave them out of DATABASE_URL'],
+  ])('says what to do with a pooler that refuses to begin with %s', async (parameter, advice) => {
+    const fields = ['SERROR', 'VERROR', 'C08P01', `Munsupported startup parameter: ${parameter}`, ''].join('\0');
+    const head = Buffer.from('E\0\0\0\0');
+    head.writeInt32BE(4 + fields.length + 1, 1);
+    const pooler = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(Buffer.concat([head, Buffer.from(`${fields}\0`)])));
+    }).listen(0, '127.0.0.1');
+    await once(pooler, 'listening');
+    const { port } = pooler.address() as AddressInfo;
+    const opening = openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz` });
+    await expect(opening).rejects.toThrow(advice);
+    pooler.close();
+  });
+
   it('shares one query among all checks while the database hangs', async () => {
     const db = await openEmptyDatabase('embedded');
     const only = await db.pool.connect();

@@ -260,9 +260,18 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
 
 function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
   const { host, database, port } = new pg.Client(url);
+  const reason = toMessage(error).replace(/\.$/, '');
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${toMessage(error).replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. ${toAdvice(setting, reason)}`,
   );
+}
+
+/** PgBouncer refuses what a connection begins with, except for a few settings. */
+function toAdvice(setting: string, reason: string): string {
+  if (!reason.startsWith('unsupported startup parameter')) return `Check ${setting}, and that the server is running.`;
+  return reason.endsWith(': options')
+    ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`
+    : 'That is a pooler: set DATABASE_DIRECT_URL to the URL of the server itself as well.';
 }
 
 async function wrap(
