@@ -10,6 +10,7 @@ import {
   refused,
   requireCount,
   requireDocument,
+  requireWithin,
   textOf,
   toError,
   toReason,
@@ -69,6 +70,7 @@ export function createS3Objects(
       etag: withoutQuotes(textOf(item, 'ETag')),
       modifiedAt: new Date(textOf(item, 'LastModified')),
     }));
+    requireWithin(prefix, objects);
     const more = textOf(result, 'IsTruncated') === 'true';
     return { objects, more, token: more ? textOf(result, 'NextContinuationToken') : undefined };
   }

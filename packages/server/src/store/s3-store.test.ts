@@ -655,6 +655,12 @@ describe('list', () => {
     expect(asked.length).toBeLessThanOrEqual(2);
   });
 
+  test('with a key that was not asked for is store_unavailable, so that nobody removes it', async () => {
+    const { adapter } = await serveListings(`${entry('p/a')}${entry('q/b')}`);
+    const { message } = await expectUnavailable(adapter.list('p/'));
+    expect(message).toContain('prefix');
+  });
+
   test('answered with too long an answer is store_unavailable', async () => {
     const bytes = 6 * 1024 ** 2;
     const endpoint = await serveRaw((socket) => {
@@ -848,6 +854,19 @@ describe('multipart', () => {
     await expectUnavailable(adapter.createMultipart('a'));
     await expectUnavailable(adapter.listParts('a', 'id'));
     await expectUnavailable(adapter.listMultiparts('a'));
+  });
+
+  test.each([
+    ['with a key that was not asked for', 'q/b', 'prefix'],
+    ['that begins again where it has ended', 'p/b', 'do not advance'],
+  ])('listed %s are store_unavailable', async (_what, key, reason) => {
+    const upload = `<Upload><Key>${key}</Key><UploadId>id</UploadId></Upload>`;
+    const body = `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>${upload}</ListMultipartUploadsResult>`;
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    const listing = adapterWith({ endpoint }).listMultiparts('p/', { keyMarker: 'p/b', uploadIdMarker: 'id' });
+    expect((await expectUnavailable(listing)).message).toContain(reason);
   });
 });
 
