@@ -292,6 +292,24 @@ describe('openDatabase', () => {
     silent.close();
   });
 
+  it.each([
+    ['statement_timeout', 'set DATABASE_DIRECT_URL to the URL of the server itself as well'],
+    ['options', 'leave them out of DATABASE_URL'],
+  ])('says what to do with a pooler that refuses to begin with %s', async (parameter, advice) => {
+    const fields = ['SERROR', 'VERROR', 'C08P01', `Munsupported startup parameter: ${parameter}`, ''].join('\0');
+    const head = Buffer.from('E\0\0\0\0');
+    head.writeInt32BE(4 + fields.length + 1, 1);
+    const pooler = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', () => socket.end(Buffer.concat([head, Buffer.from(`${fields}\0`)])));
+    }).listen(0, '127.0.0.1');
+    await once(pooler, 'listening');
+    const { port } = pooler.address() as AddressInfo;
+    const opening = openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz` });
+    await expect(opening).rejects.toThrow(advice);
+    pooler.close();
+  });
+
   it('shares one query among all checks while the database hangs', async () => {
     const db = await openEmptyDatabase('embedded');
     const only = await db.pool.connect();
@@ -353,6 +371,26 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     const db = await openDatabase({ kind: 'postgres', url, directUrl: url, poolerPrepares: true, maxConnections: 1 });
     await db.pool.query({ name: 'one', text: 'select 1' });
     expect((await db.pool.query('select name from pg_prepared_statements')).rows).toEqual([{ name: 'one' }]);
+    await db.close();
+    await drop();
+  });
+
+  it.each(['the URL', 'PGOPTIONS'])('gives listings their own settings beside the options of %s', async (place) => {
+    const { url, drop } = await createServerDatabase();
+    const own = '-c search_path=place,public -c work_mem=5MB';
+    const withOptions = new URL(url);
+    if (place === 'the URL') withOptions.searchParams.set('options', own);
+    else vi.stubEnv('PGOPTIONS', own);
+    onTestFinished(() => void vi.unstubAllEnvs());
+    const db = await openDatabase({ kind: 'postgres', url: withOptions.href });
+    const { signal } = new AbortController();
+    const reading = { pace: 'page' as const, userId: 'ada', projectId: 'project', signal };
+    const names = ['search_path', 'statement_timeout', 'enable_sort', 'work_mem'];
+    const text = 'select array(select current_setting(name) from unnest($1::text[]) as names (name)) as values';
+    const ofListings = await db.listing.query({ name: 'settings', text, values: [names] }, reading);
+    expect(ofListings.rows).toEqual([{ values: ['place,public', '15s', 'off', '64MB'] }]);
+    const ofOthers = await db.pool.query(text, [names]);
+    expect(ofOthers.rows).toEqual([{ values: ['place,public', '1min', 'on', '5MB'] }]);
     await db.close();
     await drop();
   });

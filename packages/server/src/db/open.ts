@@ -186,14 +186,22 @@ function openListing(
   pooler: Pooler,
   link: Link,
 ): ListingLane {
-  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
-  const own = createPostgresPool(url, listingConnections, pooler, {
+  const own = createPostgresPool(pooler ? url : withListingSettings(url), listingConnections, pooler, {
     link,
-    ...(!pooler && { options: options.join(' '), statement_timeout: false }),
+    ...(!pooler && { statement_timeout: false }),
   });
   const cancel = (client: pg.PoolClient) =>
     pool.query('select pg_cancel_backend($1)', [(client as pg.PoolClient & { processID: number }).processID]);
   return createListingLane(own, { owns: true, limits, ...(pooler ? { setsEachTime: true } : { cancel }) });
+}
+
+/** Beside the options of the URL or of PGOPTIONS, such as a search_path: `pg` takes those of only one place. */
+function withListingSettings(url: string): string {
+  const { connectionParameters } = new pg.Client(url) as pg.Client & { connectionParameters: { options?: string } };
+  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
+  const added = new URL(url);
+  added.searchParams.set('options', [connectionParameters.options ?? '', ...options].join(' ').trim());
+  return added.href;
 }
 
 /**
@@ -252,9 +260,18 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
 
 function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
   const { host, database, port } = new pg.Client(url);
+  const reason = toMessage(error).replace(/\.$/, '');
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${toMessage(error).replace(/\.$/, '')}. Check ${setting}, and that the server is running.`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. ${toAdvice(setting, reason)}`,
   );
+}
+
+/** PgBouncer refuses what a connection begins with, except for a few settings. */
+function toAdvice(setting: string, reason: string): string {
+  if (!reason.startsWith('unsupported startup parameter')) return `Check ${setting}, and that the server is running.`;
+  return reason.endsWith(': options')
+    ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`
+    : 'That is a pooler: set DATABASE_DIRECT_URL to the URL of the server itself as well.';
 }
 
 async function wrap(

@@ -62,7 +62,7 @@ async function readSequences(client: pg.PoolClient): Promise<Sequence[]> {
   const { rows } = await client.query<{ table: string; column: string; sequence: string }>(
     `select relname as table, attname as column, pg_get_serial_sequence(quote_ident(relname), attname) as sequence
      from pg_attribute join pg_class on pg_class.oid = attrelid
-     where relnamespace = current_schema()::regnamespace and attidentity <> '' order by 1, 2`,
+     where relnamespace = quote_ident(current_schema())::regnamespace and attidentity <> '' order by 1, 2`,
   );
   const sequences: Sequence[] = [];
   for (const { table, column, sequence } of rows) {

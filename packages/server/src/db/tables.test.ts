@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openEmptyDatabase, openTestDatabase, testableKinds } from '../../test/database.ts';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createServerDatabase, openEmptyDatabase, openTestDatabase, testableKinds } from '../../test/database.ts';
 import { fromLine, toLine } from './copy-text.ts';
-import type { Database } from './open.ts';
+import { migrate } from './migrate.ts';
+import { type Database, openDatabase } from './open.ts';
 import { readTables } from './read-tables.ts';
 import { tables } from './tables.ts';
 import { DatabaseNotEmpty, type TableSource, writeTables } from './write-tables.ts';
@@ -118,3 +119,21 @@ describe.each(testableKinds)('tables (%s)', (kind) => {
 });
 
 async function* none(): AsyncGenerator<string[]> {}
+
+it.runIf(testableKinds.includes('postgres'))('fills a schema of any name from one of any name', async () => {
+  const openSchema = async (name: string) => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const own = new URL(url);
+    own.searchParams.set('options', `-c search_path="${name}"`);
+    const db = await openDatabase({ kind: 'postgres', url: own.href, maxConnections: 2 });
+    onTestFinished(() => db.close());
+    await db.pool.query(`create schema "${name}"`);
+    return db;
+  };
+  const [from, to] = [await openSchema('Media-1'), await openSchema('2nd_Media')];
+  await migrate(from.pool);
+  await from.pool.query(`insert into projects (id, name) values ($1, 'One')`, [first]);
+  await writeTables(to.pool, await readAll(from));
+  expect((await to.pool.query('select name from projects')).rows).toEqual([{ name: 'One' }]);
+});

@@ -51,7 +51,7 @@ export async function writeTables(pool: pg.Pool, source: TableSource): Promise<v
 /** @throws DatabaseNotEmpty */
 export async function requireEmpty(client: Pick<pg.PoolClient, 'query'>): Promise<void> {
   const { rows } = await client.query<{ name: string }>(
-    `select relname as name from pg_class where relnamespace = current_schema()::regnamespace order by 1 limit 1`,
+    `select relname as name from pg_class where relnamespace = quote_ident(current_schema())::regnamespace order by 1 limit 1`,
   );
   if (rows.length === 0) return;
   throw new DatabaseNotEmpty('The database is not empty, and a backup is restored into an empty one only.');
@@ -61,7 +61,7 @@ export async function requireEmpty(client: Pick<pg.PoolClient, 'query'>): Promis
 async function deferForeignKeys(client: pg.PoolClient): Promise<{ table: string; name: string }[]> {
   const { rows } = await client.query<{ table: string; name: string }>(
     `select conrelid::regclass::text as table, quote_ident(conname) as name from pg_constraint
-     where contype = 'f' and not condeferrable and connamespace = current_schema()::regnamespace`,
+     where contype = 'f' and not condeferrable and connamespace = quote_ident(current_schema())::regnamespace`,
   );
   for (const { table, name } of rows) {
     await client.query(`alter table ${table} alter constraint ${name} deferrable initially deferred`);

@@ -1,6 +1,7 @@
 import { tidyEmbedded } from '../db/tidy-embedded.ts';
 import type { Deps, JobName } from '../deps.ts';
 import { purgeEvents } from '../features/audit/purge-events.ts';
+import { endGivenUp } from '../features/bulk/end-given-up.ts';
 import { purgeFeed } from '../features/events/purge-feed.ts';
 import { queueOldImages } from '../features/images/queue-old-images.ts';
 import { removeVariants } from '../features/images/remove-variants.ts';
@@ -120,7 +121,10 @@ function describeJobs(deps: Deps): Jobs {
     },
     expired: {
       everySeconds: expiredSeconds,
-      run: (signal) => purgeAllExpired(deps, signal),
+      run: async (signal) => {
+        await endGivenUp(deps, signal);
+        await purgeAllExpired(deps, signal);
+      },
     },
     tickets: {
       everySeconds: ticketsSeconds,

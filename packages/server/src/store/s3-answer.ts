@@ -66,6 +66,15 @@ export function decodeText(text: string): string {
   }
 }
 
+/**
+ * Checks that a listing has only what was asked for: whoever lists may remove what is listed.
+ * @throws Problem store_unavailable
+ */
+export function requireWithin(prefix: string, listed: readonly { storeKey: string }[]): void {
+  if (listed.every(({ storeKey }) => storeKey.startsWith(prefix))) return;
+  throw unavailable('The object store lists keys that do not begin with the prefix that was asked for.');
+}
+
 /** An `Error` element of an answer as one string. */
 export function toReason({ code, message }: { code: string; message: string }): string {
   return message === '' ? code : `${code}: ${message}`;

@@ -8,6 +8,7 @@ import {
   refused,
   requireCount,
   requireDocument,
+  requireWithin,
   textOf,
   toReason,
   withoutQuotes,
@@ -125,8 +126,12 @@ export function createS3Multipart(connection: S3Connection): Multipart {
         uploadId: textOf(upload, 'UploadId'),
         startedAt: new Date(textOf(upload, 'Initiated')),
       }));
+      requireWithin(prefix, uploads);
       const last = uploads.at(-1);
       if (textOf(result, 'IsTruncated') !== 'true' || !last) return { uploads, next: undefined };
+      if (last.storeKey === keyMarker && last.uploadId === uploadIdMarker) {
+        throw unavailable("The object store's pages of uploads do not advance.");
+      }
       return { uploads, next: { keyMarker: last.storeKey, uploadIdMarker: last.uploadId } };
     },
   };

@@ -10,6 +10,7 @@ import {
   refused,
   requireCount,
   requireDocument,
+  requireWithin,
   textOf,
   toError,
   toReason,
@@ -48,6 +49,30 @@ export function createS3Objects(
     if (answer.status === 200 || answer.status === 204 || isAbsent(answer)) return [];
     const error = findError(answer);
     return [{ storeKey: key, reason: error ? toReason(error) : `the store answered ${answer.status}` }];
+  }
+
+  async function listPage(prefix: string, limit: number, from: { startAfter?: string | undefined; token?: string }) {
+    const query = {
+      'list-type': '2',
+      'encoding-type': 'url',
+      'max-keys': `${limit}`,
+      prefix,
+      ...(from.startAfter !== undefined && { 'start-after': from.startAfter }),
+      ...(from.token !== undefined && { 'continuation-token': from.token }),
+    };
+    const answer = await connection.call({ method: 'GET', query });
+    const result = requireDocument('ListObjectsV2', answer, 'ListBucketResult');
+    const isEncoded = textOf(result, 'EncodingType') === 'url';
+    const decode = (text: string) => (isEncoded ? decodeText(text) : text);
+    const objects = childrenOf(result, 'Contents').map((item) => ({
+      storeKey: decode(textOf(item, 'Key')),
+      sizeBytes: requireCount(textOf(item, 'Size')),
+      etag: withoutQuotes(textOf(item, 'ETag')),
+      modifiedAt: new Date(textOf(item, 'LastModified')),
+    }));
+    requireWithin(prefix, objects);
+    const more = textOf(result, 'IsTruncated') === 'true';
+    return { objects, more, token: more ? textOf(result, 'NextContinuationToken') : undefined };
   }
 
   return {
@@ -95,24 +120,16 @@ export function createS3Objects(
     },
 
     async list(prefix, { startAfter, limit = 1000 } = {}): Promise<ObjectPage> {
-      const query = {
-        'list-type': '2',
-        'encoding-type': 'url',
-        'max-keys': `${limit}`,
-        prefix,
-        ...(startAfter !== undefined && { 'start-after': startAfter }),
-      };
-      const answer = await connection.call({ method: 'GET', query });
-      const result = requireDocument('ListObjectsV2', answer, 'ListBucketResult');
-      const isEncoded = textOf(result, 'EncodingType') === 'url';
-      const decode = (text: string) => (isEncoded ? decodeText(text) : text);
-      const objects = childrenOf(result, 'Contents').map((item) => ({
-        storeKey: decode(textOf(item, 'Key')),
-        sizeBytes: requireCount(textOf(item, 'Size')),
-        etag: withoutQuotes(textOf(item, 'ETag')),
-        modifiedAt: new Date(textOf(item, 'LastModified')),
-      }));
-      return { objects, more: textOf(result, 'IsTruncated') === 'true' };
+      let token: string | undefined;
+      for (;;) {
+        const page = await listPage(prefix, limit, token === undefined ? { startAfter } : { token });
+        const last = page.objects.at(-1)?.storeKey;
+        if (last !== undefined && startAfter !== undefined && !isAfter(last, startAfter)) throw stuckPages();
+        if (last !== undefined || page.token === undefined) return { objects: page.objects, more: page.more };
+        // A store may have passed only what it hides, such as deleted objects: no key says where the next page begins.
+        if (page.token === '' || page.token === token) throw stuckPages();
+        token = page.token;
+      }
     },
 
     async remove(keys) {
@@ -138,6 +155,14 @@ function readSha256(base64: string | string[] | undefined): string | undefined {
     ? Buffer.from(base64, 'base64').toString('hex')
     : undefined;
 }
+
+/** In the byte order of UTF-8, as S3 sorts keys. */
+function isAfter(one: string, other: string): boolean {
+  return Buffer.compare(Buffer.from(one), Buffer.from(other)) > 0;
+}
+
+/** Whoever reads page after page would never end. */
+const stuckPages = () => unavailable("The object store's pages of objects do not advance.");
 
 const maxBatch = 1000;
 /** Ceph RGW reads bodies of up to 1 MiB. */

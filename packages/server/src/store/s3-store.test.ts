@@ -616,6 +616,51 @@ describe('list', () => {
     await expectUnavailable(adapterWith({ endpoint }).list(''));
   });
 
+  /** A store whose listings are those pages, one after the other and then the last one again; with the query of each request. */
+  async function serveListings(...pages: string[]): Promise<{ adapter: ObjectStore; asked: URLSearchParams[] }> {
+    const asked: URLSearchParams[] = [];
+    const endpoint = await serveRaw((socket, _nth, request) => {
+      const body = `<ListBucketResult>${pages[Math.min(asked.length, pages.length - 1)]}</ListBucketResult>`;
+      asked.push(new URL(request.split(' ', 2)[1] ?? '', 'http://store').searchParams);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    });
+    return { adapter: adapterWith({ endpoint }), asked };
+  }
+
+  const truncated = '<IsTruncated>true</IsTruncated>';
+  const entry = (key: string) => `<Contents><Key>${key}</Key><Size>1</Size></Contents>`;
+  const emptyUpTo = (token: string) => `${truncated}<NextContinuationToken>${token}</NextContinuationToken>`;
+
+  test('goes on after pages on which the store has hidden everything', async () => {
+    const { adapter, asked } = await serveListings(emptyUpTo('b+'), emptyUpTo('c/'), `${truncated}${entry('p/d')}`);
+    const { objects: found, more } = await adapter.list('p/', { startAfter: 'p/a' });
+    expect(found).toMatchObject([{ storeKey: 'p/d' }]);
+    expect(more).toBe(true);
+    expect(asked.map((query) => [query.get('start-after'), query.get('continuation-token')])).toEqual([
+      ['p/a', null],
+      [null, 'b+'],
+      [null, 'c/'],
+    ]);
+  });
+
+  test.each([
+    ['again up to where it was to begin', `${truncated}${entry('p/a')}${entry('p/b')}`],
+    ['before where it was to begin', entry('p/a')],
+    ['empty, and does not say how to go on', truncated],
+    ['empty, and goes on where it is', emptyUpTo('b')],
+  ])('whose page is %s is store_unavailable', async (_what, page) => {
+    const { adapter, asked } = await serveListings(page);
+    const { message } = await expectUnavailable(adapter.list('p/', { startAfter: 'p/b' }));
+    expect(message).toContain('do not advance');
+    expect(asked.length).toBeLessThanOrEqual(2);
+  });
+
+  test('with a key that was not asked for is store_unavailable, so that nobody removes it', async () => {
+    const { adapter } = await serveListings(`${entry('p/a')}${entry('q/b')}`);
+    const { message } = await expectUnavailable(adapter.list('p/'));
+    expect(message).toContain('prefix');
+  });
+
   test('answered with too long an answer is store_unavailable', async () => {
     const bytes = 6 * 1024 ** 2;
     const endpoint = await serveRaw((socket) => {
@@ -809,6 +854,19 @@ describe('multipart', () => {
     await expectUnavailable(adapter.createMultipart('a'));
     await expectUnavailable(adapter.listParts('a', 'id'));
     await expectUnavailable(adapter.listMultiparts('a'));
+  });
+
+  test.each([
+    ['with a key that was not asked for', 'q/b', 'prefix'],
+    ['that begins again where it has ended', 'p/b', 'do not advance'],
+  ])('listed %s are store_unavailable', async (_what, key, reason) => {
+    const upload = `<Upload><Key>${key}</Key><UploadId>id</UploadId></Upload>`;
+    const body = `<ListMultipartUploadsResult><IsTruncated>true</IsTruncated>${upload}</ListMultipartUploadsResult>`;
+    const endpoint = await serveRaw((socket) =>
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    );
+    const listing = adapterWith({ endpoint }).listMultiparts('p/', { keyMarker: 'p/b', uploadIdMarker: 'id' });
+    expect((await expectUnavailable(listing)).message).toContain(reason);
   });
 });
 

@@ -6,6 +6,7 @@ import { type Answer, type CallOptions, startTestService, type TestService } fro
 import { numberEvents } from '../../events/number-events.ts';
 import { purgeExpired } from '../../identity/purge-expired.ts';
 import { retryDeadLetters } from '../../work/dead-letters.ts';
+import { endGivenUp } from './end-given-up.ts';
 import { continueOperation, operationWork } from './operation.ts';
 
 let service: TestService;
@@ -518,6 +519,37 @@ describe('more than a thousand', () => {
       expect((await look(id)).body).toMatchObject({ ...whole, state: 'finished', done: total });
     },
   );
+
+  test('that were given up end a day later, unless they are retried, with an event of what they have done', async () => {
+    const { place } = await makeLarge();
+    const { id } = await start({ action: 'delete', select: { folderId: place } });
+    await doOneBatch(id);
+    const { db } = service.deps;
+    await db.pool.query("update work set state = 'dead', due_at = $2 where subject = $1", [
+      id,
+      new Date(service.deps.now()),
+    ]);
+    const { signal } = new AbortController();
+    const hour = 3600_000;
+    const { key } = await service.createKey(library.ada, library.projectId);
+    const deleted = async () => (await feed('bulk.deleted')).map(({ data }) => [data.operationId, data.files]);
+    service.advance(23 * hour);
+    await endGivenUp(service.deps, signal);
+    expect(await retryDeadLetters(db, { id })).toBe(1);
+    await db.pool.query("update work set state = 'dead' where subject = $1", [id]);
+    expect(await deleted()).toEqual([]);
+    service.advance(2 * hour);
+    await endGivenUp(service.deps, signal);
+    const { body } = await look(id, { key });
+    expect(body).toMatchObject({ state: 'failed', done: 1, total, problem: { code: 'internal_error' } });
+    expect(body.problem.detail).toContain(`1 of ${total}`);
+    expect(await deleted()).toEqual([[id, 1]]);
+    expect(await retryDeadLetters(db, { id })).toBe(0);
+    expect(await count(place)).toBe(many);
+    service.advance(26 * hour);
+    await purgeExpired(service.deps, 100);
+    await expectProblem(look(id, { key }), 404, 'operation_not_found');
+  });
 
   test('that were given up can be cancelled', async () => {
     const { place } = await makeLarge();
