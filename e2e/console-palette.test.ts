@@ -146,6 +146,21 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test('the palette searches for exactly what was typed, whatever an address would take that for', async () => {
+    const page = await openFiles();
+    const search = page.getByRole('searchbox', { name: 'Search this folder' });
+    for (const words of ['true', '12345678901234567890', '"5 %"']) {
+      await openPalette(page, words);
+      await option(page, /Search the whole project/).click();
+      await expect.poll(() => search.inputValue()).toBe(words);
+      await page.getByText(`Nothing is called “${words}”`).waitFor();
+      await page.reload();
+      await expect.poll(() => search.inputValue()).toBe(words);
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('the palette offers as many projects as can be looked through, and any once it is named', async () => {
     for (let count = 0; count < 60; count++) await tested.createProject(`Buoy ${count}`);
     const page = await openFiles();
