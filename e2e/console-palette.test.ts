@@ -173,6 +173,23 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test('what was begun in one project is not carried into another by going back', async () => {
+    const other = await tested.createProject('Breakwater');
+    const page = await tested.openAsOwner(`/projects/${other}/members`);
+    await page.getByRole('button', { name: 'Invite' }).waitFor();
+    await openPalette(page, 'harbour journal');
+    await option(page, /^Harbour Journal/).click();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByLabel('E-mail').fill('grace@example.com');
+    await page.evaluate(() => history.go(-2));
+    await page.waitForURL(`**/${other}/members`);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a part that an update of the service has taken away takes nothing with it, and the page can be loaded again', async () => {
     const page = await tested.openAsOwner(`/projects/${projectId}/settings`);
     await page.getByLabel('Name').fill('Typed');
