@@ -206,7 +206,7 @@ function ask(port: number): Promise<number | string | undefined> {
   });
 }
 
-/** The first of so many free ports in a row, below those that the system gives away. */
+/** The first of this many free ports in a row, below those that the system gives away. */
 async function freeRange(count: number): Promise<number> {
   for (;;) {
     const first = randomInt(20_000, 30_000);
