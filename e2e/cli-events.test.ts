@@ -52,7 +52,7 @@ describe('cadiz events', () => {
   test.each([
     [['--since', 'yesterday'], '--since yesterday must be a number'],
     [['--since', 'May 1'], '--since May 1 must be a number'],
-    [['--type', 'file.eaten'], '--type file.eaten is no type of event'],
+    [['--type', 'file.eaten'], '--type file.eaten is not an event type'],
   ])('%j is refused', async (args, words) => {
     expect(await place.cadiz(['events', ...args])).toMatchObject({ code: 2, stderr: expect.stringContaining(words) });
   });

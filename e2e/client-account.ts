@@ -36,6 +36,18 @@ export async function signUpOwner(url: string): Promise<Owner> {
   };
 }
 
+/** Creates the first account of a service. @returns the cookie of its session */
+export async function signUp(url: string): Promise<string> {
+  const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' });
+  const headers = { 'Content-Type': 'application/json' };
+  const answer = await fetch(`${url}/api/auth/sign-up/email`, { method: 'POST', headers, body });
+  expect(answer.status).toBe(200);
+  return answer.headers
+    .getSetCookie()
+    .map((line) => line.split(';')[0])
+    .join('; ');
+}
+
 /** All files of the project that a key is tied to. */
 export async function listFiles(baseUrl: string, apiKey: string): Promise<File[]> {
   const files: File[] = [];

@@ -583,6 +583,18 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('leaves what is selected to the place where it was selected, whatever is searched for', async () => {
+    const { projectId, cadiz } = await createFilled('Searched');
+    await fill(cadiz, ['undefined.txt', 'other.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'undefined.txt').click();
+    await page.getByText('1 selected').waitFor();
+    await page.getByLabel('Search this folder').fill('undefined');
+    await page.getByText('1 found').waitFor();
+    expect(await page.getByText('1 selected').count()).toBe(0);
+    await page.context().close();
+  });
+
   test('has room for the name of a folder on a phone, and leads to the one above', async () => {
     const { projectId, cadiz } = await createFilled('A project with a long name');
     const [inner] = await cadiz.folders.ensure(['Campaigns of last year/Autumn harbour']);

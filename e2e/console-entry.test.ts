@@ -31,6 +31,24 @@ afterAll(async () => {
 });
 
 describe.runIf(triesJourneys)('before there is a session', () => {
+  test('a sign-in whose session cannot be read says so, and is tried again', async () => {
+    const page = await tested.openPage();
+    // The drawing beside the form is no part of it.
+    await page.route(/\/assets\/harbour-/, (route) => route.abort());
+    await page.goto(`${tested.url}/sign-in`);
+    await page.getByLabel('E-mail').fill(email);
+    await page.getByLabel('Password', { exact: true }).fill(password);
+    await page.route('**/api/auth/get-session', (route) => route.abort());
+    const submit = page.getByRole('button', { name: 'Sign in', exact: true });
+    await submit.click();
+    await page.getByRole('alert').waitFor();
+    await page.unrouteAll();
+    await submit.click();
+    await page.getByRole('link', { name: 'API keys' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a forgotten password is reset by a link that works once', async () => {
     const page = await tested.openPage();
     await page.goto(`${tested.url}/sign-in`);

@@ -146,6 +146,21 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test('the palette searches for exactly what was typed, whatever an address would take that for', async () => {
+    const page = await openFiles();
+    const search = page.getByRole('searchbox', { name: 'Search this folder' });
+    for (const words of ['true', '12345678901234567890', '"5 %"']) {
+      await openPalette(page, words);
+      await option(page, /Search the whole project/).click();
+      await expect.poll(() => search.inputValue()).toBe(words);
+      await page.getByText(`Nothing is called “${words}”`).waitFor();
+      await page.reload();
+      await expect.poll(() => search.inputValue()).toBe(words);
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('the palette offers as many projects as can be looked through, and any once it is named', async () => {
     for (let count = 0; count < 60; count++) await tested.createProject(`Buoy ${count}`);
     const page = await openFiles();
@@ -155,6 +170,23 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await option(page, /^All projects/).waitFor();
     await field(page).fill('buoy 59');
     await option(page, /^Buoy 59/).waitFor();
+    await page.context().close();
+  });
+
+  test('what was begun in one project is not carried into another by going back', async () => {
+    const other = await tested.createProject('Breakwater');
+    const page = await tested.openAsOwner(`/projects/${other}/members`);
+    await page.getByRole('button', { name: 'Invite' }).waitFor();
+    await openPalette(page, 'harbour journal');
+    await option(page, /^Harbour Journal/).click();
+    await page.getByRole('link', { name: 'Members' }).click();
+    await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor();
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await page.getByLabel('E-mail').fill('grace@example.com');
+    await page.evaluate(() => history.go(-2));
+    await page.waitForURL(`**/${other}/members`);
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
 

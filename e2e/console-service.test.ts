@@ -32,7 +32,7 @@ async function signIn(path: string, name = email, word = ownPassword): Promise<P
   return page;
 }
 
-/** Stores a file of so many bytes in a project. */
+/** Stores a file of this many bytes in a project. */
 async function storeFile(projectId: string, fileSize: number): Promise<void> {
   const file = {
     projectId,

@@ -76,7 +76,7 @@ async function drop(page: Page, tree: Tree): Promise<void> {
   }, tree);
 }
 
-/** So many names in their order. */
+/** This many names, in order. */
 const names = (count: number) =>
   Array.from({ length: count }, (_, index) => `file ${String(index).padStart(3, '0')}.txt`);
 
@@ -617,8 +617,8 @@ describe.runIf(triesJourneys)('uploads', () => {
     expect(await row.boundingBox()).toEqual(place);
     await page.keyboard.press('Escape');
     await list.evaluate((element) => element.scrollTo(0, 0));
-    const [first] = await page.getByRole('row', { name: /txt/ }).all();
-    expect(await first?.textContent()).toContain('a first one');
+    const first = page.getByRole('row', { name: /txt/ }).first();
+    await expect.poll(() => first.textContent()).toContain('a first one');
     expect(listings).toBe(0);
     expect(tested.complaints).toEqual([]);
     await page.context().close();

@@ -304,7 +304,8 @@ suite(`downloads in Chromium${leftOut}`, () => {
         const width = page.evaluate(`(async () => {
           const video = document.querySelector('video') ?? document.createElement('video');
           if (!video.isConnected) video.src = ${JSON.stringify(url)};
-          for (let i = 0; video.readyState === 0 && i < 100; i++) await new Promise((next) => setTimeout(next, 100));
+          if (video.readyState === 0)
+            await new Promise((resolve) => ['loadedmetadata', 'error'].map((end) => video.addEventListener(end, resolve)));
           return video.videoWidth;
         })()`);
         expect([address, await width]).toEqual([address, 64]);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import { series } from '../scripts/series.mjs';
+import { signUp } from './client-account.ts';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. `KILL_ROUNDS=100` tries as many there. */
@@ -86,15 +87,4 @@ test(`kill -9 leaves one event for each file, numbered without a gap, ${rounds} 
 async function listFiles(projectId: string, ask: <T>(method: string, path: string) => Promise<T>): Promise<string[]> {
   const { files } = await ask<{ files: { id: string }[] }>('GET', `/api/storage/list?projectId=${projectId}`);
   return files.map(({ id }) => id);
-}
-
-async function signUp(url: string): Promise<string> {
-  const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' });
-  const headers = { 'Content-Type': 'application/json' };
-  const answer = await fetch(`${url}/api/auth/sign-up/email`, { method: 'POST', headers, body });
-  expect(answer.status).toBe(200);
-  return answer.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
 }

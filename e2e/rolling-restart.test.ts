@@ -1,10 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { openStore } from '@cadiz/store';
 import { afterEach, describe, expect, test } from 'vitest';
 import { startProxy } from './health-checking-proxy.ts';
 import {
@@ -15,8 +11,8 @@ import {
   type Settings,
   startService,
   stopService,
-  testedSettings,
 } from './service.ts';
+import { startSharedStore } from './shared-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -177,23 +173,9 @@ describe.runIf(shared)('two processes on PostgreSQL behind a proxy that checks t
 
   /** A new database, a store that outlives the processes, and the default delay. */
   async function openSharedSettings(): Promise<Settings> {
-    const { DRAIN_DELAY_SECONDS: _, ...settings } = await testedSettings();
-    const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-objects-'));
-    const credentials = { accessKeyId: 'ROLLINGRESTART', secretAccessKey: randomBytes(20).toString('hex') };
-    const store = await openStore({ ...credentials, dataDir: folder, host: '127.0.0.1', port: 0 });
-    undo.push(async () => {
-      await cleanUp(settings);
-      await store.close({ drainMilliseconds: 0 });
-      await rm(folder, { recursive: true, force: true });
-    });
-    return {
-      ...settings,
-      CADIZ_SECRET: randomBytes(32).toString('hex'),
-      RATE_LIMITS: 'off',
-      S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
-      S3_BUCKET: 'cadiz',
-      S3_ACCESS_KEY_ID: credentials.accessKeyId,
-      S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    };
+    const { settings, end } = await startSharedStore();
+    undo.push(end);
+    const { DRAIN_DELAY_SECONDS: _, ...rest } = settings;
+    return { ...rest, CADIZ_SECRET: randomBytes(32).toString('hex'), RATE_LIMITS: 'off' };
   }
 });

@@ -3,6 +3,7 @@ import { afterEach, expect, test } from 'vitest';
 import { openDatabase } from '../packages/server/src/db/open.ts';
 import { readConfig } from '../packages/server/src/settings/config.ts';
 import { series } from '../scripts/series.mjs';
+import { signUp } from './client-account.ts';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. */
@@ -105,14 +106,3 @@ test(`kill -9 leaves each budget equal to what is reserved and recorded, ${round
   service.signal('SIGKILL');
   await service.exit;
 });
-
-async function signUp(url: string): Promise<string> {
-  const body = JSON.stringify({ name: 'Ada', email: 'ada@example.com', password: 'correct horse battery' });
-  const headers = { 'Content-Type': 'application/json' };
-  const answer = await fetch(`${url}/api/auth/sign-up/email`, { method: 'POST', headers, body });
-  expect(answer.status).toBe(200);
-  return answer.headers
-    .getSetCookie()
-    .map((line) => line.split(';')[0])
-    .join('; ');
-}

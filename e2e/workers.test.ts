@@ -1,19 +1,14 @@
 import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
 import { get } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createClient } from '@cadiz/client';
-import { openStore } from '@cadiz/store';
 import pg from 'pg';
 import { afterEach, describe, expect, test } from 'vitest';
 import { listFiles, signUpOwner } from './client-account.ts';
 import {
-  cleanUp,
   launchService,
   listen,
   runService,
@@ -21,8 +16,8 @@ import {
   type Settings,
   startService,
   stopService,
-  testedSettings,
 } from './service.ts';
+import { startSharedStore } from './shared-store.ts';
 
 const undo: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -166,24 +161,9 @@ describe.runIf(shared)('a service with three workers', () => {
 
 /** A new database, a store that outlives the processes, and three workers. */
 async function openSettings(): Promise<Settings> {
-  const settings = await testedSettings();
-  const folder = await mkdtemp(join(tmpdir(), 'cadiz-e2e-objects-'));
-  const credentials = { accessKeyId: 'WORKERS', secretAccessKey: randomBytes(20).toString('hex') };
-  const store = await openStore({ ...credentials, dataDir: folder, host: '127.0.0.1', port: 0 });
-  undo.push(async () => {
-    await cleanUp(settings);
-    await store.close({ drainMilliseconds: 0 });
-    await rm(folder, { recursive: true, force: true });
-  });
-  return {
-    ...settings,
-    WORKERS: '3',
-    METRICS_PORT: String(await freeRange(3)),
-    S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
-    S3_BUCKET: 'cadiz',
-    S3_ACCESS_KEY_ID: credentials.accessKeyId,
-    S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-  };
+  const { settings, end } = await startSharedStore();
+  undo.push(end);
+  return { ...settings, WORKERS: '3', METRICS_PORT: String(await freeRange(3)) };
 }
 
 async function countSessions({ DATABASE_URL }: Settings, name: string): Promise<number> {
@@ -206,7 +186,7 @@ function ask(port: number): Promise<number | string | undefined> {
   });
 }
 
-/** The first of so many free ports in a row, below those that the system gives away. */
+/** The first of this many free ports in a row, below those that the system gives away. */
 async function freeRange(count: number): Promise<number> {
   for (;;) {
     const first = randomInt(20_000, 30_000);

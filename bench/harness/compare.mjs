@@ -6,7 +6,7 @@ import { plot } from './plot.mjs';
 export const quick = process.env.BENCH_QUICK === '1';
 export const rounds = Number(process.env.BENCH_ROUNDS ?? (quick ? 2 : 7));
 const seconds = Number(process.env.BENCH_SECONDS ?? (quick ? 1 : 4));
-/** So long after a load, connections that it broke off have ended, with the processes behind them. */
+/** After this long, connections that a load broke off have ended, with the processes behind them. */
 const settleMilliseconds = 200;
 const warmUpSeconds = quick ? 1 : 5;
 /** The same for both sides: enough to keep one process busy without a queue that hides its latency. */
@@ -25,7 +25,7 @@ export const connections = 32;
  * @property {number} [things] how many things one answer has; the figures are for each of them, 1 by default
  * @property {number} [connections] 32 by default
  * @property {string} [besides] the URL of another process that has as many connections at the same time; `process` measures both
- * @property {number} [amount] so many requests in a round instead of some seconds
+ * @property {number} [amount] how many requests a round has, instead of some seconds
  */
 
 /**

@@ -3,18 +3,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { Agent } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openStore } from '@cadiz/store';
 import { afterEach, describe, expect, test } from 'vitest';
 import { series } from '../../scripts/series.mjs';
-import {
-  cleanUp,
-  freePorts,
-  type Service,
-  type Settings,
-  startService,
-  stopService,
-  testedSettings,
-} from '../service.ts';
+import { freePorts, type Service, type Settings, startService, stopService } from '../service.ts';
+import { startSharedStore } from '../shared-store.ts';
 import { hasPrograms, isAsked } from './programs.ts';
 import { ask, behindProxy, hosts, type Person, presign, type RunningProxy, signUp, startProxy } from './proxies.ts';
 
@@ -34,7 +26,7 @@ describe.runIf(canRun)('three processes behind HAProxy, with its file in deploy/
   test('are restarted in turn by SIGTERM, and no request of a client that tries only once is lost', async () => {
     const folder = await mkdtemp(join(tmpdir(), 'cadiz-rolling-'));
     undo.push(() => rm(folder, { recursive: true, force: true }));
-    const { settings, storePort } = await openSharedSettings(folder);
+    const { settings, storePort } = await openSharedSettings();
     const all: Settings[] = (await freePorts(3)).map((port) => ({ ...settings, PORT: String(port) }));
     const services: Service[] = [];
     for (const each of all) services.push(await startService(each));
@@ -89,25 +81,12 @@ async function uploadOnce(proxy: RunningProxy, person: Person, agent: Agent, sta
 }
 
 /** A new database, a store that outlives the processes, and the default delay. */
-async function openSharedSettings(folder: string): Promise<{ settings: Settings; storePort: number }> {
-  const { DRAIN_DELAY_SECONDS: _, ...settings } = await testedSettings();
-  const credentials = { accessKeyId: 'ROLLINGRESTART', secretAccessKey: randomBytes(20).toString('hex') };
-  const store = await openStore({ ...credentials, dataDir: join(folder, 'objects'), host: '127.0.0.1', port: 0 });
-  undo.push(async () => {
-    await cleanUp(settings);
-    await store.close({ drainMilliseconds: 0 });
-  });
+async function openSharedSettings(): Promise<{ settings: Settings; storePort: number }> {
+  const { settings, storePort, end } = await startSharedStore();
+  undo.push(end);
+  const { DRAIN_DELAY_SECONDS: _, ...rest } = settings;
   return {
-    storePort: store.port,
-    settings: {
-      ...settings,
-      ...behindProxy,
-      CADIZ_SECRET: randomBytes(32).toString('hex'),
-      RATE_LIMITS: 'off',
-      S3_ENDPOINT: `http://127.0.0.1:${store.port}`,
-      S3_BUCKET: 'cadiz',
-      S3_ACCESS_KEY_ID: credentials.accessKeyId,
-      S3_SECRET_ACCESS_KEY: credentials.secretAccessKey,
-    },
+    storePort,
+    settings: { ...rest, ...behindProxy, CADIZ_SECRET: randomBytes(32).toString('hex'), RATE_LIMITS: 'off' },
   };
 }

@@ -72,7 +72,7 @@ async function readTypes(given: readonly string[]): Promise<EventType[] | undefi
   const isType = (text: string): text is EventType => feedTypes.some((type) => type === text);
   const texts = given.flatMap((text) => text.split(','));
   const wrong = texts.find((text) => !isType(text));
-  if (wrong !== undefined) throw usageFailure(`--type ${wrong} is no type of event: docs/events.md lists them.`);
+  if (wrong !== undefined) throw usageFailure(`--type ${wrong} is not an event type: docs/events.md lists them.`);
   return texts.filter(isType);
 }
 
@@ -103,7 +103,7 @@ async function findCursor(client: Client, time: number): Promise<string> {
   return String(before);
 }
 
-/** Columns of so many characters for the types, of which few are longer. */
+/** The width of the column of types, in characters; few are longer. */
 export const typeColumns = 'file.content_mismatch'.length;
 
 /** What an event is about: a name if there is one. */

@@ -69,9 +69,9 @@ export function parseCommand(name: CommandName, argv: readonly string[]): Given<
     if (wrong !== undefined) throw usageFailure(`--${option} ${wrong} must be one of ${words?.join(', ')}.`);
   }
   const [least, most] = counts;
-  if (!values.help && positionals.length < least) throw usageFailure(`Something is missing: ${toSynopsis(name)}`);
+  if (!values.help && positionals.length < least) throw usageFailure(`An argument is missing: ${toSynopsis(name)}`);
   if (!values.help && positionals.length > most)
-    throw usageFailure(`${positionals[most]} is too much: ${toSynopsis(name)}`);
+    throw usageFailure(`Unexpected argument ${positionals[most]}: ${toSynopsis(name)}`);
   return { name, args: positionals, options: values as unknown as Given<CommandName>['options'] };
 }
 

@@ -210,6 +210,8 @@ export const router = createRouter({
   defaultPreload: 'intent',
   defaultPendingMs: 200,
   defaultPendingMinMs: 300,
+  // What was begun in one project, such as a dialog, is not for another.
+  defaultRemountDeps: ({ params }) => ('projectId' in params ? params.projectId : undefined),
   defaultPendingComponent: Pending,
   defaultErrorComponent: ScreenProblem,
   defaultNotFoundComponent: ScreenNotFound,

@@ -9,7 +9,7 @@ import type { ImageFacts, Rendered, RenderOptions, Source, Target } from './type
 export interface ImageMakerOptions {
   /** What all children together may use, in bytes. 600 MiB unless given. */
   memoryBudgetBytes?: number;
-  /** At most so many children: one for each core unless given, and no more than 2. */
+  /** The most children at once: one for each core unless given, and no more than 2. */
   processes?: number;
   /** How long an image may take, besides waiting. 20 seconds unless given. */
   timeoutMs?: number;
@@ -105,7 +105,7 @@ interface Worker {
   rssBytes: number;
   imagesDone: number;
   isEnding: boolean;
-  /** Runs while the job runs; else, while there is none. */
+  /** Ends the job if it takes too long; without a job, ends the child after a while. */
   timer: NodeJS.Timeout | undefined;
   timerSince: number;
 }

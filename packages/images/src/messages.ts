@@ -14,7 +14,7 @@ export interface Task {
   memoryCeilingBytes: number;
 }
 
-/** A task, and the answers to `needs` (`go`, or `no` if there can never be so much) and to `made` (`put`). */
+/** A task, and the answers to `needs` (`go`, or `no` if there can never be as much) and to `made` (`put`). */
 export type ToChild = { kind: 'task'; task: Task } | { kind: 'go' } | { kind: 'no' } | { kind: 'put'; target: Target };
 
 /** How a task ended. */
@@ -25,7 +25,7 @@ export type Outcome =
   | { kind: 'failed'; reason: FailureReason; message: string };
 
 export type FromChild =
-  /** It waits until it may use so much memory for the task. */
+  /** It waits until it may use this much memory for the task. */
   | { kind: 'needs'; bytes: number }
   /** It waits for where to put the variant. */
   | { kind: 'made'; size: number; contentType: string }

@@ -55,7 +55,7 @@ export async function readSources(
   return sources;
 }
 
-/** From so many files on, a whole folder is listed rather than each of them looked up. */
+/** From this many files on, a whole folder is listed rather than each of them looked up. */
 const lookedUpAtMost = 20;
 
 /** What is already where these would go: files and folders by their keys beneath the target folder. */

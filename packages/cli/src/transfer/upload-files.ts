@@ -20,7 +20,7 @@ export interface Upload {
   findFault?(file: File): string | undefined;
 }
 
-/** So many are opened ahead of their turn. */
+/** How many are opened ahead of their turn. */
 const openedAhead = 500;
 const openedAtOnce = 8;
 const betweenLooksMilliseconds = 50;
@@ -120,7 +120,7 @@ async function openAll(
 
 const hashedAheadBelow = 8 * 1024 ** 2;
 
-/** A project can have so many facts about a file. */
+/** The most facts that a project can have about a file. */
 const mostFacts = 32;
 
 /** A local file as an upload, which keeps the time of its last change and what was known of the file that it replaces. */

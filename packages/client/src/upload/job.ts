@@ -66,7 +66,7 @@ export interface Job {
   begun?: Resumable | undefined;
   /** Removes what has arrived of that. Never rejects. */
   remove?: () => Promise<unknown>;
-  /** Says that so many of its bytes have been sent. */
+  /** Reports how many of its bytes have been sent. */
   report(loaded: number): void;
 }
 

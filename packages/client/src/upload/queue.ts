@@ -67,7 +67,7 @@ export interface UploadQueue {
   done(): Promise<QueueSnapshot>;
 }
 
-/** Small files of one batch are at most so many bytes together, so that their URLs do not expire before their turn. */
+/** The most bytes of small files in one batch, so that their URLs do not expire before their turn. */
 const batchBytes = 256 * 1024 ** 2;
 
 /** As long as a timer can be. */

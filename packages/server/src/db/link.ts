@@ -26,7 +26,7 @@ export class LinkDown extends Error {
 
 /** How often the connections are looked at. All limits are numbers of looks, so that a busy thread only extends them. */
 const lookMilliseconds = 250;
-/** A server that is asked something and sends nothing for so long, on any connection, may be gone. */
+/** A server that is asked something and sends nothing for this long, on any connection, may be gone. */
 const silentLooks = 4;
 /** How long it may then take to answer a new connection. */
 const patientLooks = 8;

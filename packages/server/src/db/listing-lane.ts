@@ -16,7 +16,7 @@ const busyUtilization = 0.8;
  * page as the database, so this leaves others half of a core that both share, however the system divides it.
  */
 const pauseFactor = 2;
-/** If no other request comes for so long, pages need not let any go first. */
+/** If no other request comes for this long, pages need not let any go first. */
 const quietMilliseconds = 1;
 export const listingConnections = pagesAtOnce + streamsAtOnce;
 /**
@@ -35,7 +35,7 @@ export const listingSettings = {
   statement_timeout: '15s',
 };
 const pagesWaiting = 256;
-/** For so long after a request that is not a listing, more of them are expected. */
+/** For this long after a request that is not a listing, more of them are expected. */
 const sharedMilliseconds = 1000;
 
 /** What listings of one project may take. */

@@ -31,7 +31,7 @@ const targetSeconds = 120;
 /** A maker that has not finished by then is taken to be gone: its process was killed. */
 const goneSeconds = 180;
 
-/** If it only had a long queue, it puts nothing any more after so many seconds: it can read the file for five minutes. */
+/** After this many seconds, it puts nothing any more, even if it only had a long queue: it can read the file for five minutes. */
 const lateSeconds = 600;
 
 const share = createSharing<Variant>();

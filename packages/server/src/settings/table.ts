@@ -435,7 +435,7 @@ export const settings = defineSettings({
   },
   LOG_SAMPLE: {
     sentence:
-      'One of so many requests that are neither failed nor slow gets a line in the log: `100` for every hundredth, `1` for all, `0` for none.',
+      'How many of the requests that neither failed nor were slow get a line in the log: `100` for one in a hundred, `1` for all, `0` for none.',
     schema: wholeNumber(0, 1_000_000_000),
     default: '0',
   },

@@ -11,7 +11,7 @@ import type { Config } from '../settings/config.ts';
 
 const firstWaitMilliseconds = 500;
 const longestWaitMilliseconds = 30_000;
-/** A worker that has lived so long ended for a new reason. */
+/** A worker that has lived this long ended for a new reason. */
 const steadyMilliseconds = 60_000;
 
 /** What a worker tells its parent once it serves. */

@@ -22,7 +22,7 @@ export interface S3Request {
   body?: string;
   /** Bytes that are sent instead of `body`; opened anew if the request has to be repeated. */
   stream?: S3Stream;
-  /** So many bytes of a successful answer are enough; it is not read any further. */
+  /** This many bytes of a successful answer are enough; it is not read any further. */
   enoughBytes?: number;
   /** The store may take its time: it may stay silent for longer, and no other request waits for this connection. */
   isLong?: boolean;

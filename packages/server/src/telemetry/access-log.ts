@@ -7,7 +7,7 @@ import type { Answered } from './observed.ts';
 export interface AccessLogSettings {
   /** A request that takes longer is logged. */
   logSlowMilliseconds: number;
-  /** One of so many other requests is logged; 0 for none. */
+  /** One in this many other requests is logged; 0 for none. */
   logSample: number;
 }
 
@@ -38,7 +38,7 @@ const busy: ReadonlySet<ErrorCode> = new Set(['archives_busy', 'image_not_ready'
 /** All of these have one reason, which is logged when it changes. */
 const dependencyDown: ReadonlySet<ErrorCode> = new Set(['database_unavailable', 'store_unavailable']);
 
-/** A dependency without a failure for so long has recovered: its next failure is news. */
+/** A dependency without a failure for this long has recovered: its next failure is news. */
 const recoveredMilliseconds = 60_000;
 
 /** These wait because they are told to. */

@@ -51,7 +51,7 @@ export function createTracing(
   };
 }
 
-/** A bucket of tokens: so many a second, and as many at once. */
+/** A bucket of tokens: this many a second, and as many at once. */
 function createRate(perSecond: number, now: () => number): () => boolean {
   let tokens = perSecond;
   let filledAt = now();

@@ -12,7 +12,7 @@ function tell(message: FromWorker): void {
   port?.postMessage(message);
 }
 
-/** Messages between threads cost more than what they say: so many objects are told of at once. */
+/** A message between threads costs more than its content: objects are reported together, this often. */
 const gatherMilliseconds = 250;
 let objects: StoredObject[] = [];
 

@@ -177,7 +177,7 @@ describe('bad requests', () => {
 });
 
 test('a body that drips is cut off and leaves nothing; one that keeps moving is not cut off (checklist 48)', async () => {
-  const impatient = await startStore({ slowBodyMilliseconds: 200 });
+  const impatient = await startStore({ slowBodyMilliseconds: 1_000 });
   const headOf = (key: string, contentLength: number) => {
     const url = impatient.presign('PUT', key, { contentLength });
     return `PUT ${targetOf(url)} HTTP/1.1\r\nHost: 127.0.0.1:${impatient.port}\r\nContent-Length: ${contentLength}\r\n\r\n`;
@@ -200,7 +200,7 @@ test('a body that drips is cut off and leaves nothing; one that keeps moving is 
     clearInterval(drip);
     return text;
   };
-  const [dripped, moved] = await Promise.all([send('dripped', 1_000, 'x'), send('moved', 100_000, 'x'.repeat(1_000))]);
+  const [dripped, moved] = await Promise.all([send('dripped', 1_000, 'x'), send('moved', 150_000, 'x'.repeat(1_000))]);
   expect(dripped).toBe('');
   expect(moved).toMatch(/^HTTP\/1.1 200 /);
   await until(() => impatient.files().every((file) => !file.includes('incoming/')));

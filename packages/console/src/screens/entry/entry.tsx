@@ -77,7 +77,10 @@ const Light = ({ isDown, yes, no }: { isDown: boolean; yes: string; no: string }
 function Harbour() {
   const [drawing, setDrawing] = useState('');
   useEffect(() => {
-    import('../harbour.svg?raw').then((module) => setDrawing(module.default));
+    import('../harbour.svg?raw').then(
+      (module) => setDrawing(module.default),
+      () => undefined,
+    );
   }, []);
   return <div className="entry-art" aria-hidden="true" dangerouslySetInnerHTML={{ __html: drawing }} />;
 }

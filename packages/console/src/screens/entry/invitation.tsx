@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { beginSession, queryClient, sessionQuery } from '../../queries.ts';
+import { beginSession, sessionQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
@@ -18,7 +18,6 @@ export function Invitation() {
   const { data: session } = useSuspenseQuery(sessionQuery);
   const [hasAccount, setHasAccount] = useState(false);
   const navigate = useNavigate();
-  const reload = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   const accept = useForm(async () => {
     const { projectId } = await call('acceptInvitation', { token });
     await beginSession();
@@ -26,7 +25,7 @@ export function Invitation() {
   });
   const leave = useForm(async () => {
     await call('signOut', {});
-    await reload();
+    await beginSession();
   });
   const { signIn } = text;
   if (token === '') return <Entry title={signIn.invitationTitle} lead={signIn.noToken} children={null} />;
@@ -55,7 +54,7 @@ export function Invitation() {
   }
   return (
     <Entry title={signIn.invitationTitle} lead={hasAccount ? signIn.invitationLead : signIn.invitationSignUp}>
-      {hasAccount ? <SignInForm onSignedIn={reload} /> : <SignUpForm invitation={token} onSignedUp={enter} />}
+      {hasAccount ? <SignInForm onSignedIn={beginSession} /> : <SignUpForm invitation={token} onSignedUp={enter} />}
       <button type="button" className="linklike" onClick={() => setHasAccount(!hasAccount)}>
         {hasAccount ? `${signIn.noAccount} ${signIn.createAccount}` : `${signIn.haveAccount} ${signIn.submit}`}
       </button>

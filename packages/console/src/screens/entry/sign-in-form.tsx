@@ -11,8 +11,8 @@ import { useForm } from './form.ts';
 import { signInWithPasskey } from './passkey.ts';
 
 interface SignInFormProps {
-  /** Called with a session there. */
-  onSignedIn: () => void;
+  /** Called with a session there. The form is busy until it has ended, and shows what it throws. */
+  onSignedIn: () => Promise<void>;
   /** Filled in already. */
   email?: string | undefined;
   /** Where the issuer leads back to. */
@@ -37,11 +37,11 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
   const { onSubmit, error, isPending } = useForm(async ({ email = '', password = '' }) => {
     const answer = await call('signIn', { email, password });
     if ('twoFactorRedirect' in answer) onCode();
-    else onSignedIn();
+    else await onSignedIn();
   });
   const passkey = useForm(async () => {
     await signInWithPasskey();
-    onSignedIn();
+    await onSignedIn();
   });
   const issuer = useForm(async () => {
     const errorCallbackURL = `/sign-in?${new URLSearchParams({ to: returnTo })}`;
@@ -87,7 +87,7 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
 
 interface CodeStepProps {
   isBackup: boolean;
-  onSignedIn: () => void;
+  onSignedIn: SignInFormProps['onSignedIn'];
   onSwitch: () => void;
 }
 
@@ -95,7 +95,7 @@ function CodeStep({ isBackup, onSignedIn, onSwitch }: CodeStepProps) {
   const { signIn } = text;
   const { onSubmit, error, isPending, reset } = useForm(async ({ code = '' }) => {
     await call(isBackup ? 'verifyBackupCode' : 'verifyTotp', { code: code.replaceAll(' ', '') });
-    onSignedIn();
+    await onSignedIn();
   });
   const words = isBackup
     ? { lead: signIn.backupLead, label: signIn.backupCode, other: signIn.useApp }

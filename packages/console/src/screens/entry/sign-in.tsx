@@ -55,7 +55,8 @@ export function SignIn() {
 }
 
 interface SignUpFormProps {
-  onSignedUp: () => void;
+  /** Called with an account and its session there. The form shows what it throws. */
+  onSignedUp: () => Promise<void>;
   /** The token of an invitation. */
   invitation?: string;
 }
@@ -64,7 +65,7 @@ export function SignUpForm({ onSignedUp, invitation }: SignUpFormProps) {
   const [password, setPassword] = useState('');
   const { onSubmit, error, isPending } = useForm(async ({ name = '', email = '', password = '' }) => {
     await call('signUp', { name, email, password }, invitation ? { 'X-Invitation': invitation } : {});
-    onSignedUp();
+    await onSignedUp();
   });
   const { setup, signIn } = text;
   return (

@@ -4,7 +4,7 @@ import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { queryClient, sessionQuery } from '../../queries.ts';
+import { beginSession, sessionQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
@@ -18,7 +18,6 @@ export function VerifyEmail() {
   const [verified, setVerified] = useState<string>();
   const { onSubmit, error, isPending } = useForm(async () => setVerified((await call('verifyEmail', { token })).email));
   const { signIn } = text;
-  const reload = () => queryClient.invalidateQueries({ queryKey: sessionQuery.queryKey });
   if (token === '') return <Entry title={signIn.verifyTitle} lead={signIn.noToken} children={null} />;
   if (verified !== undefined)
     return (
@@ -29,7 +28,7 @@ export function VerifyEmail() {
   if (!session)
     return (
       <Entry title={signIn.verifyTitle}>
-        <SignInForm onSignedIn={reload} />
+        <SignInForm onSignedIn={beginSession} />
       </Entry>
     );
   return (

@@ -1,14 +1,12 @@
-import type { Listing } from '@cadiz/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight, Folder } from 'lucide-react';
 import { Fragment, useEffect, useRef, useState } from 'react';
-import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { type Chosen, mayMoveTo, type Target, toReach } from './chosen.ts';
+import { useFolders } from './use-folders.ts';
 
 interface MoveDialogProps {
   projectId: string;
@@ -94,12 +92,3 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
     </Dialog>
   );
 }
-
-const useFolders = (projectId: string, folder: string | null) =>
-  useInfiniteQuery({
-    queryKey: ['folders', projectId, folder],
-    initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => clientOf(projectId).files.page({ folder, sort: 'name', limit: 200, cursor: pageParam }),
-    // Folders come first: a page with a file is the last that has any.
-    getNextPageParam: ({ files, nextCursor }: Listing) => (files.length > 0 ? null : nextCursor),
-  });

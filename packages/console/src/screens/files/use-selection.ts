@@ -60,7 +60,7 @@ export function useSelection(
   { folderId, search: { q, scope } }: Place,
   total: number | null | undefined,
 ): EntrySelection {
-  const place = `${q} ${scope}`;
+  const place = JSON.stringify([q, scope]);
   const [state, setState] = useState<State>({ place, ids: none, isEverything: false });
   const [start, setStart] = useState<RangeStart>();
   const { ids, isEverything } = state.place === place ? state : { ids: none, isEverything: false };

@@ -106,7 +106,7 @@ const useUploads = (projectId: string, { id, createdAt }: ApiKey) =>
     initialPageParam: undefined as string | undefined,
     queryFn: async ({ pageParam, signal }): Promise<UploadsPage> => {
       let cursor = pageParam;
-      // A page examines so many files of the project, and may find none of this key among them.
+      // A page examines a limited number of files, and may find none of this key among them.
       for (;;) {
         signal.throwIfAborted();
         const page = await call('listKeyUploads', { projectId, apiKeyId: id, since: createdAt, limit: '100', cursor });

@@ -1,12 +1,10 @@
-import type { Listing } from '@cadiz/client';
-import { useInfiniteQuery } from '@tanstack/react-query';
 import { ChevronRight, Folder } from 'lucide-react';
 import { useEffect, useId, useRef } from 'react';
-import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import { useFolders } from '../files/use-folders.ts';
 
 /** Where something reaches: null is the whole project, undefined a folder that has yet to be chosen. */
 export type Reach = string | null | undefined;
@@ -115,12 +113,3 @@ function FolderPicker({ projectId, at, onGo }: FolderPickerProps) {
     </div>
   );
 }
-
-const useFolders = (projectId: string, folder: string | null) =>
-  useInfiniteQuery({
-    queryKey: ['folders', projectId, folder],
-    initialPageParam: null as string | null,
-    queryFn: ({ pageParam }) => clientOf(projectId).files.page({ folder, sort: 'name', limit: 200, cursor: pageParam }),
-    // Folders come first: a page with a file is the last that has any.
-    getNextPageParam: ({ files, nextCursor }: Listing) => (files.length > 0 ? null : nextCursor),
-  });

@@ -120,8 +120,14 @@ function useFound(projectId: string | undefined, words: string): { commands: rea
   return { commands: [...folders, ...files], isPending: isFetching };
 }
 
+/** Where a project is searched. The router marks words that an address would take for a number or for true. */
+const toSearch = (router: ReturnType<typeof useRouter>, projectId: string, q: string): string =>
+  router.buildLocation({ to: '/projects/$projectId/files', params: { projectId }, search: { scope: 'project', q } })
+    .href;
+
 function useActions({ projectId, folderId, role }: Here, words: string): readonly Command[] {
   const go = useGo();
+  const router = useRouter();
   const { palette } = text;
   // The account is a place, and choices are offered once they are typed.
   const shown = useAccountActions().filter(({ isOn }, index) => index > 0 && (words !== '' || isOn === undefined));
@@ -135,7 +141,6 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
     }),
   );
   const canChange = projectId !== undefined && role !== undefined && role !== 'viewer';
-  const search = `/projects/${projectId}/files?scope=project&q=${encodeURIComponent(words)}`;
   return [
     ...(canChange
       ? [
@@ -166,7 +171,14 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
       : []),
     ...account,
     ...(projectId && words !== ''
-      ? [{ ...go(search), id: 'search', label: palette.searchProject(words), icon: <Icon of={Search} /> }]
+      ? [
+          {
+            ...go(toSearch(router, projectId, words)),
+            id: 'search',
+            label: palette.searchProject(words),
+            icon: <Icon of={Search} />,
+          },
+        ]
       : []),
   ];
 }

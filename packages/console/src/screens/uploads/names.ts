@@ -21,7 +21,7 @@ export interface Names {
 /** The most that one page lists. */
 const pageSize = 1000;
 
-/** So many names are searched for one by one in a large folder; for more, all of it is read. */
+/** Up to this many names are searched for one by one in a large folder; for more, all of it is read. */
 const mostSearched = 20;
 
 /**

@@ -147,7 +147,7 @@ export function toOptions(
   };
 }
 
-/** The days that are named below the plots: so many at most, evenly, today among them. */
+/** The days that are named below the plots: this many at most, evenly spaced, today among them. */
 function toShownDays(count: number, most: number): number[] {
   const step = Math.ceil(count / Math.max(1, most));
   return Array.from({ length: count }, (_, index) => index).filter((index) => (count - 1 - index) % step === 0);

@@ -18,7 +18,7 @@ import {
   skipStatement,
 } from './list-files-sql.ts';
 
-/** After so many rows, a count is given up. */
+/** After this many rows, a count is given up. */
 const maxCountExamined = 70_000;
 /** How many names that begin with the search string are examined: more than a page, since some may be in the trash. */
 const maxBeginning = 2000;

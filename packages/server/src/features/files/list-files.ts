@@ -88,7 +88,7 @@ async function* streamKind(
     // Requests still waiting for their first byte take precedence.
     const pace = page ? 'stream' : 'page';
     const own: Reading = { ...reading, pace };
-    // Memory use is limited to so many rows, however large the project.
+    // Memory use is limited to this many rows, however large the project.
     const limit = deps.db.listing.portion(listed.projectId).rows;
     page = await readPage(deps, { kind, listed, start: page?.last ?? null, limit }, own);
     if (page.count > 0) {

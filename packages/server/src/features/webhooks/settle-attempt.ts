@@ -6,7 +6,7 @@ import { attemptsAtMost, toPause, toWait } from '../../webhooks/schedule.ts';
 import { tellOwners } from './failure-mail.ts';
 import type { WebhookRow } from './webhook-view.ts';
 
-/** After so long without a success, an endpoint is disabled. */
+/** After this long without a success, an endpoint is disabled. */
 const disabledAfterMilliseconds = 5 * 86_400_000;
 
 /** The receiver wants nothing any more. */
