@@ -127,6 +127,18 @@ test('closing cuts off a request that takes longer', async () => {
   await cut;
 });
 
+test('closing does not wait for connections that have sent nothing', async () => {
+  const server = createBoundedServer({ headersTimeout: 0 });
+  const accepted = once(server, 'connection');
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  const socket = await connect(port);
+  const ended = readToEnd(socket);
+  await accepted;
+  // Longer than a test may take.
+  await close(600_000);
+  expect(await ended).toBe('');
+});
+
 /** Begins every answer, and leaves it to the test to end it. */
 function createSlowServer() {
   const responses: http.ServerResponse[] = [];

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 /** Node closes hardly any slow connection by itself: these are the limits for clients that are slow on purpose. */
@@ -13,6 +14,9 @@ export const maxHeaderBytes = 16 * 1024;
 
 /** How often connections that became idle are looked for while a server closes. */
 const closeIdleMilliseconds = 20;
+
+/** How long a connection may have sent nothing at all while a server closes: what it was opened for may be on its way. */
+const silentMilliseconds = 1_000;
 
 /**
  * A server that is not listening yet, with limits for the head of a request and for idle connections. How long a whole
@@ -105,6 +109,15 @@ export interface Listening {
  * @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's
  */
 export async function serve(server: http.Server, host: string, port: number): Promise<Listening> {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  // Node counts a new connection as one with a request, until its headers are overdue. Browsers open some to have them ready.
+  const closeSilent = () => {
+    for (const socket of connections) if (socket.bytesRead === 0) socket.destroy();
+  };
   server.listen(port, host);
   await once(server, 'listening');
   const address = server.address();
@@ -115,9 +128,11 @@ export async function serve(server: http.Server, host: string, port: number): Pr
       server.close();
       // A kept-alive connection becomes idle when its last answer has left, and would hold up the close from then on.
       const sweep = setInterval(() => server.closeIdleConnections(), closeIdleMilliseconds);
+      const silent = setTimeout(closeSilent, silentMilliseconds);
       const cut = setTimeout(() => server.closeAllConnections(), drainMilliseconds);
       await closed;
       clearInterval(sweep);
+      clearTimeout(silent);
       clearTimeout(cut);
     },
   };

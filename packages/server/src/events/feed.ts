@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { Database } from '../db/open.ts';
 import { type EventRow, eventColumns } from './event-json.ts';
@@ -48,6 +49,8 @@ export function createFeed(db: FeedDatabase, log: Logger, times: FeedTimes = usu
   /** Up to where this process has read; undefined while nobody listens. */
   let position: number | undefined;
   const ending = new AbortController();
+  // Every client that waits for events listens to it.
+  setMaxListeners(0, ending.signal);
   let isFailing = false;
   let isClosed = false;
 

@@ -5,6 +5,7 @@ import pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { openTestDatabase, testableKinds } from '../../test/database.ts';
+import { countLinkedSignals } from '../../test/linked-signals.ts';
 import type { Database } from '../db/open.ts';
 import { Problem } from '../problem.ts';
 import { runCommand } from '../queue/run-command.ts';
@@ -580,6 +581,14 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
       ['a', 'b', 'c'].map((id) => ({ subject: id, state: 'ready', is_due: true, attempts: 0, lease: null })),
     );
     expect(lines.join('')).not.toContain('failed');
+  });
+
+  test('leaves nothing behind for as long as the service lives', async () => {
+    const signals: AbortSignal[] = [];
+    start([kind(async (_task, signal) => void signals.push(signal))]);
+    await put(['a', 'b']);
+    await eventually(() => expect(runs).toHaveLength(2));
+    expect(signals.map(countLinkedSignals)).toEqual([0, 0]);
   });
 
   test('goes on at once with what a process left behind that had the database for itself', async () => {

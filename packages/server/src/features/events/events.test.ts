@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
+import { getEventListeners } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { version } from 'uuid';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { countLinkedSignals } from '../../../test/linked-signals.ts';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
 import { numberEvents } from '../../events/number-events.ts';
 import { tellExpired } from '../tickets/tell-expired.ts';
@@ -546,6 +548,17 @@ describe('the stream', () => {
     await stream.close();
     expect(listening).toBe(0);
     service.deps.feed = feed;
+  });
+
+  test('and a page that waited leave nothing behind for as long as the service lives', async () => {
+    const { ending } = service.deps.feed;
+    const { cursor } = await after();
+    const stream = await open();
+    await stream.until('retry');
+    await stream.close();
+    expect((await read(`&after=${cursor}&wait=1`)).body).toEqual({ events: [], cursor });
+    expect(countLinkedSignals(ending)).toBe(0);
+    expect(getEventListeners(ending, 'abort')).toEqual([]);
   });
 
   test('is cut off when its client reads nothing, and goes on with the id that it has', async () => {
