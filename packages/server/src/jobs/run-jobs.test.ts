@@ -3,6 +3,7 @@ import type pg from 'pg';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { openTestDatabase, testableKinds } from '../../test/database.ts';
+import { countLinkedSignals } from '../../test/linked-signals.ts';
 import type { Database } from '../db/open.ts';
 import type { JobRun } from '../telemetry/observed.ts';
 import { type Job, type RunningJobs, startJobs } from './run-jobs.ts';
@@ -230,6 +231,12 @@ it('stops: tells what runs, waits for it, and leaves it due', async () => {
   const { rows } = await db.pool.query('select lease, due_at <= now() as is_due, last_success_at from jobs');
   expect(rows).toEqual([{ lease: null, is_due: true, last_success_at: null }]);
   expect(lines.join('')).not.toContain('failed');
+});
+
+it('leaves nothing behind for as long as the service lives', async () => {
+  const signals: AbortSignal[] = [];
+  start([{ name: 'brief', everySeconds: rarely, run: async (signal) => void signals.push(signal) }]);
+  await eventually(() => expect(signals.map(countLinkedSignals)).toEqual([0]));
 });
 
 it('keeps why a job failed last, without credentials, also when it succeeds again', async () => {
