@@ -117,4 +117,28 @@ describe.runIf(triesJourneys)('before there is a session', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('the issuer leads back to exactly where a session has ended', async () => {
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in`);
+    await page.getByRole('button', { name: 'Continue with Harbour office' }).click();
+    await page.getByRole('heading', { name: 'No projects yet' }).waitFor();
+    const created = await page.evaluate(async () => {
+      const headers = { 'Content-Type': 'application/json' };
+      return (await fetch('/api/projects', { method: 'POST', headers, body: '{"name":"Pilots"}' })).json();
+    });
+    const place = `${tested.url}/projects/${created.id}/files?view=grid&q=chart`;
+    await page.goto(place);
+    await page.getByText('Nothing is called “chart” here').waitFor();
+    await page.context().clearCookies();
+    // It reads again what is old when somebody comes back to the window.
+    await page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));
+    const ended = page.getByText('Your session has ended');
+    await ended.waitFor();
+    await page.getByRole('button', { name: 'Continue with Harbour office' }).click();
+    await ended.waitFor({ state: 'detached' });
+    await expect.poll(() => page.url()).toBe(place);
+    await page.getByText('Nothing is called “chart” here').waitFor();
+    await page.context().close();
+  });
 });

@@ -24,7 +24,7 @@ export function SessionEnded({ user: present }: { user: Session['user'] | undefi
   }
   return (
     <Dialog open={isOpen} onClose={() => {}} isKept title={endedTitle} lead={endedLead}>
-      <SignInForm onSignedIn={goOn} email={user?.email} returnTo={location.pathname} />
+      <SignInForm onSignedIn={goOn} email={user?.email} returnTo={location.pathname + location.search} />
     </Dialog>
   );
 }
