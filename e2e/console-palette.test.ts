@@ -375,6 +375,8 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.keyboard.type('given up');
     await page.keyboard.press('Escape');
     load();
+    // One of these letters would have changed the view.
+    expect(new URL(page.url()).search).toBe('');
     await page.keyboard.press('Control+k');
     await field(page).waitFor();
     await page.keyboard.type('ok');
