@@ -192,8 +192,9 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.getByRole('button', { name: 'Invite' }).waitFor();
     await openPalette(page, 'harbour journal');
     await option(page, /^Harbour Journal/).click();
+    await page.waitForURL(`**/${projectId}/**`);
     await page.getByRole('link', { name: 'Members' }).click();
-    await page.getByRole('heading', { name: 'Members', level: 1 }).waitFor();
+    await page.waitForURL(`**/${projectId}/members`);
     await page.getByRole('button', { name: 'Invite' }).click();
     await page.getByLabel('E-mail').fill('grace@example.com');
     await page.evaluate(() => history.go(-2));
