@@ -1,6 +1,6 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { FolderOpen, ImageOff, type LucideIcon, Plus } from 'lucide-react';
+import { FolderOpen, Plus } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../api.ts';
 import { Button } from '../components/button.tsx';
@@ -119,18 +119,16 @@ function Mosaic({ projectId, isSeen }: { projectId: string; isSeen: boolean }) {
   return (
     <div className="mosaic">
       {pictures.map((file) => (
-        <Picture key={file.id} sources={toSources(file)} none={<NoPicture icon={ImageOff} />} />
+        <Picture key={file.id} sources={toSources(file)} none={<span />} />
       ))}
-      {pictures.length === 0 && <NoPicture icon={FolderOpen} />}
+      {pictures.length === 0 && (
+        <span>
+          <FolderOpen className="i" aria-hidden="true" />
+        </span>
+      )}
     </div>
   );
 }
-
-const NoPicture = ({ icon: Icon }: { icon: LucideIcon }) => (
-  <span>
-    <Icon className="i" aria-hidden="true" />
-  </span>
-);
 
 function usageWords({
   fileCount,

@@ -1,6 +1,5 @@
 import { useLocation, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
-import { Coming } from '../../components/coming.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { useRole } from '../../queries.ts';
 import type { Here } from './here.ts';
@@ -35,7 +34,7 @@ function Overlays(here: Here) {
   useGlobalKeys(here);
   const { projectId, folderId } = here;
   return (
-    <Suspense fallback={shown && <Coming onClose={closeOverlay} />}>
+    <Suspense>
       {shown === 'palette' && <Palette {...here} />}
       {shown === 'shortcuts' && <ShortcutList />}
       {shown === 'signOut' && <SignOut />}
