@@ -295,7 +295,7 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
     }
   });
 
-  it('with objects makes no store where there is none', async () => {
+  it('with objects creates no store where none exists', async () => {
     const { CADIZ_DATA_DIR = '' } = settings;
     const [moved, objects] = ['moved', 'objects'].map((name) => join(CADIZ_DATA_DIR, name)) as [string, string];
     await rename(objects, moved);

@@ -408,7 +408,7 @@ export function createClient(options: UploaderOptions) {
       image: (id: string, image: ImageOptions, how: Omit<UrlOptions, 'image'> = {}) =>
         post<DownloadUrl>(at('files', id, '/url'), { disposition: 'inline', ...how, image }),
       /**
-       * URLs of up to a thousand files: for each, one or why there is none.
+       * URLs for up to a thousand files: each answer has a URL or says why there is none.
        *
        * @example
        * for (const one of await cadiz.files.urls(ids)) if ('url' in one) show(one.fileId, one.url);

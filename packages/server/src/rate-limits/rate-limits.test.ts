@@ -160,27 +160,29 @@ describe.each(testableKinds)('between processes that share a database (%s)', (ki
     expect(await countOf('reads busy')).toBe(7);
   });
 
-  test('a window starts anew that was begun by a clock that ran ahead and has been set back', async () => {
+  /** Fills a window, moves its end to this long from now, and expects another process to begin a new one. */
+  async function startAnew(name: string, endsIn: string) {
     const [first] = startTwo();
-    await takeMany(first, 10, 'ahead');
+    await takeMany(first, 10, name);
     await first.share();
-    await db.pool.query("update rate_limits set ends_at = now() + interval '1 year' where name = 'reads ahead'");
+    await db.pool.query('update rate_limits set ends_at = now() + $1::interval where name = $2', [
+      endsIn,
+      `reads ${name}`,
+    ]);
     const [later] = startTwo();
-    expect(await takeMany(later, 4, 'ahead')).toBe(4);
+    expect(await takeMany(later, 4, name)).toBe(4);
     await later.share();
-    expect(await countOf('reads ahead')).toBe(4);
+    expect(await countOf(`reads ${name}`)).toBe(4);
+    return later;
+  }
+
+  test('a window starts anew that was begun by a clock that ran ahead and has been set back', async () => {
+    const later = await startAnew('ahead', '1 year');
     expect(await later.look('reads', 'ahead')).toMatchObject({ remaining: 6 });
   });
 
   test('a window that is over starts anew, and its row goes', async () => {
-    const [first] = startTwo();
-    await takeMany(first, 10, 'ended');
-    await first.share();
-    await db.pool.query("update rate_limits set ends_at = now() - interval '1 second' where name = 'reads ended'");
-    const [later] = startTwo();
-    expect(await takeMany(later, 4, 'ended')).toBe(4);
-    await later.share();
-    expect(await countOf('reads ended')).toBe(4);
+    await startAnew('ended', '-1 second');
     await db.pool.query("update rate_limits set ends_at = now() - interval '1 second' where name = 'reads ended'");
     await createSharedCounts(db.pool).removeEnded();
     expect(await countOf('reads ended')).toBeUndefined();
