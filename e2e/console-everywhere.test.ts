@@ -1,4 +1,4 @@
-import type { BrowserContextOptions, Page } from 'playwright-core';
+import type { BrowserContextOptions, Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
 
@@ -180,6 +180,45 @@ describe.runIf(triesJourneys)('every screen', () => {
     expect(found).toEqual({});
     expect(tested.complaints).toEqual([]);
   }, 600_000);
+
+  test('leaves room beside names and numbers of any length', async () => {
+    const projectId = await tested.createProject('Extremes');
+    const cadiz = await tested.connect(projectId);
+    const { id } = await cadiz.upload(new File(['x'], longName, { type: 'text/plain' }));
+    await cadiz.files.delete(id);
+    await cadiz.tickets.create({ maxFiles: 10_000, maxBytes: 5_000_000_000_000 });
+    for (let count = 1; count <= 9; count++)
+      await tested.ask('POST', '/api/api-keys', { name: `Key ${count}`, projectId });
+    const page = await tested.openAsOwner('/account', { locale: 'de-DE', hasTouch: true });
+    const at = (screen: string) => `/projects/${projectId}/${screen}`;
+    const rightOf = async (one: Locator) => {
+      const box = await one.boundingBox();
+      return (box?.x ?? 0) + (box?.width ?? Number.POSITIVE_INFINITY);
+    };
+    for (const width of [1440, 1024, 390]) {
+      await page.setViewportSize({ width, height: 800 });
+      await show(page, at('trash'));
+      expect(await rightOf(page.getByRole('button', { name: 'Zurückholen' }))).toBeLessThan(width);
+      await show(page, at('keys'));
+      const search = page.getByRole('searchbox', { name: 'Schlüssel finden' });
+      const title = await page
+        .getByRole('heading', { name: 'API-Schlüssel', level: 1 })
+        .evaluate((one) => one.getBoundingClientRect().x + one.scrollWidth);
+      expect((await search.locator('..').boundingBox())?.x).toBeGreaterThanOrEqual(title);
+    }
+    // The field of a phone makes room for itself.
+    await page.getByRole('searchbox', { name: 'Schlüssel finden' }).fill('Key 3');
+    expect(await page.getByRole('heading', { level: 1 }).isVisible()).toBe(false);
+    expect(await rightOf(page.getByRole('button', { name: 'Schlüssel anlegen' }))).toBeLessThan(390);
+    await page.setViewportSize({ width: 1440, height: 800 });
+    await show(page, at('tickets'));
+    const cut = await page
+      .locator('td')
+      .evaluateAll((cells) => cells.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent));
+    expect(cut).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });
 
 /** Presses Tab until the focus has been everywhere. @returns what never had it, or had it and did not show it */

@@ -40,6 +40,19 @@ async function openPalette(page: Page, words: string): Promise<void> {
   await field(page).fill(words);
 }
 
+/** Keeps parts of the console from being loaded. @returns what lets them be */
+async function holdParts(page: Page): Promise<() => void> {
+  let load = () => {};
+  const isAsked = new Promise<void>((resolve) => {
+    load = resolve;
+  });
+  await page.route(/\.js$/, async (route) => {
+    await isAsked;
+    await route.continue();
+  });
+  return load;
+}
+
 const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset.theme);
 
 describe.runIf(triesJourneys)('from everywhere', () => {
@@ -308,8 +321,11 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.keyboard.press('Escape');
     await field(page).waitFor({ state: 'detached' });
     await openPalette(page, 'sign out');
+    // A key that is pressed while the page is being loaded again is never answered.
+    const loadedAgain = page.waitForEvent('load');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/sign-in/);
+    await loadedAgain;
     await page.keyboard.press('Control+k');
     await expect.poll(() => field(page).count()).toBe(0);
     expect(tested.complaints).toEqual([]);
@@ -355,6 +371,71 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.keyboard.press('Control+k');
     await field(page).waitFor();
     expect(await page.getByRole('dialog').count()).toBe(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('what is typed while a dialog is being loaded is for that dialog', async () => {
+    const typing = await tested.createProject('Typing');
+    await (await tested.connect(typing)).upload(new File(['x'], 'boats.txt'));
+    const path = `/projects/${typing}/files`;
+    for (const [key, name] of [
+      ['n', 'New folder'],
+      ['Control+k', 'Search or jump to'],
+    ] as const) {
+      const page = await tested.openAsOwner(path);
+      await page.getByRole('row', { name: /boats/ }).waitFor();
+      const load = await holdParts(page);
+      await page.keyboard.press(key);
+      // Each of these does something to the list.
+      await page.keyboard.type('xvmuz');
+      await page.keyboard.press('Backspace');
+      await page.keyboard.press('Delete');
+      load();
+      const dialog = page.getByRole('dialog', { name });
+      await dialog.waitFor();
+      await expect.poll(() => dialog.locator('input').inputValue()).toBe('xvmu');
+      expect(await page.getByRole('dialog').count()).toBe(1);
+      expect(new URL(page.url()).search).toBe('');
+      expect(await page.locator('[role=row][aria-selected=true]').count()).toBe(0);
+      expect(tested.complaints).toEqual([]);
+      await page.context().close();
+    }
+  });
+
+  test('a dialog that is being loaded is given up by Escape, with what was typed for it', async () => {
+    const page = await openFiles();
+    await page.getByRole('button', { name: 'Upload', exact: true }).first().waitFor();
+    const load = await holdParts(page);
+    await page.keyboard.press('n');
+    await page.keyboard.type('given up');
+    await page.keyboard.press('Escape');
+    load();
+    // One of these letters would have changed the view.
+    expect(new URL(page.url()).search).toBe('');
+    await page.keyboard.press('Control+k');
+    await field(page).waitFor();
+    await page.keyboard.type('ok');
+    expect(await field(page).inputValue()).toBe('ok');
+    expect(await page.getByRole('dialog').count()).toBe(1);
+    await page.context().close();
+  });
+
+  test('keys count as soon as a project is there', async () => {
+    const page = await tested.openAsOwner('/projects');
+    await page.getByRole('link', { name: /Lighthouse/ }).waitFor();
+    const empty = await tested.createProject('Empty');
+    await page.route(`**/api/projects/${empty}/members`, async (route) => {
+      const answer = await route.fetch();
+      // It comes after everything else.
+      await page.waitForLoadState('load');
+      await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 500)));
+      await route.fulfill({ response: answer });
+    });
+    await page.goto(`${tested.url}/projects/${empty}/files`, { waitUntil: 'commit' });
+    await page.getByRole('heading', { name: 'Empty', level: 1 }).waitFor({ state: 'attached' });
+    await page.keyboard.press('n');
+    await page.getByRole('dialog', { name: 'New folder' }).waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -222,6 +222,47 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('ask about one folder that is written in two ways', async () => {
+    const { cadiz, page } = await openProject('Two ways');
+    await cadiz.upload(new File(['old'], 'a.txt'), { folder: 'Photos' });
+    const dialog = page.getByRole('dialog');
+    await drop(page, { Photos: { 'a.txt': 'first' }, photos: { 'a.txt': 'second', 'b.txt': 'third' } });
+    await dialog.getByText('1 more of your 3 files').waitFor();
+    await dialog.getByLabel('Do the same for the other one').check();
+    await dialog.getByRole('button', { name: 'Keep both' }).click();
+    await page.getByRole('heading', { name: '3 files uploaded' }).waitFor();
+    const photos = { 'a.txt': 'old', 'a (2).txt': 'first', 'a (3).txt': 'second', 'b.txt': 'third' };
+    expect(await read(cadiz, 'Photos')).toEqual(photos);
+
+    // Accents may be letters of their own, and neither of the two may be there yet.
+    await drop(page, { Café: { 'a.txt': 'first' }, 'Cafe\u0301': { 'a.txt': 'second' } });
+    await dialog.getByText('There is a file with this name in Café.').waitFor();
+    await dialog.getByLabel('Replace').check();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(await read(cadiz, 'Café')).toEqual({ 'a.txt': 'second' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('ask about names that others take while a question is open, and replace nothing that is gone', async () => {
+    const { cadiz, page } = await openProject('Meanwhile');
+    const { id } = await cadiz.upload(new File(['old'], 'a.txt'));
+    const dialog = page.getByRole('dialog');
+    await filesOf(page).setInputFiles([toFile('a.txt', 'mine'), toFile('b.txt', 'mine')]);
+    await dialog.getByText('“a.txt” is here already').waitFor();
+    await cadiz.files.delete(id);
+    await cadiz.upload(new File(['theirs'], 'b.txt'));
+    await dialog.getByLabel('Replace').check();
+    await dialog.getByRole('button', { name: 'Replace' }).click();
+    await dialog.getByText('“b.txt” is here already').waitFor();
+    await dialog.getByRole('button', { name: 'Keep both' }).click();
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    expect(await read(cadiz, null)).toEqual({ 'a.txt': 'mine', 'b.txt': 'theirs', 'b (2).txt': 'mine' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('show the pictures of both when a name is taken', async () => {
     const { page, cadiz } = await openProject('Both pictures');
     const paint = async (background: string) =>

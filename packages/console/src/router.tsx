@@ -7,7 +7,7 @@ import {
   redirect,
 } from '@tanstack/react-router';
 import { loadReachable } from './once-reachable.ts';
-import { methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
+import { membersQuery, methodsQuery, projectsQuery, queryClient, sessionQuery } from './queries.ts';
 import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
@@ -111,7 +111,13 @@ const shell = createRoute({
   component: Shell,
   loader: () => queryClient.ensureQueryData(projectsQuery),
 });
-const project = createRoute({ getParentRoute: () => shell, path: '/projects/$projectId', component: Outlet });
+const project = createRoute({
+  getParentRoute: () => shell,
+  path: '/projects/$projectId',
+  component: Outlet,
+  // A key or a drop would be lost while it is not known what somebody may do. The screens say so if it cannot be read.
+  loader: ({ params }) => queryClient.ensureQueryData(membersQuery(params.projectId)).catch(() => undefined),
+});
 
 const files = createRoute({
   getParentRoute: () => project,

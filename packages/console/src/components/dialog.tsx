@@ -1,5 +1,6 @@
 import { lazy, Suspense, useState } from 'react';
 import { onceReachable } from '../once-reachable.ts';
+import { Coming } from './coming.tsx';
 import type { DialogProps } from './dialog-popup.tsx';
 
 const DialogPopup = lazy(onceReachable(async () => ({ default: (await import('./dialog-popup.tsx')).DialogPopup })));
@@ -10,7 +11,7 @@ export function Dialog(props: DialogProps) {
   if (props.open && !isNeeded) setNeeded(true);
   if (!isNeeded) return null;
   return (
-    <Suspense>
+    <Suspense fallback={props.open && <Coming onClose={props.onClose} />}>
       <DialogPopup {...props} />
     </Suspense>
   );

@@ -1,6 +1,6 @@
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
-import { FolderOpen, Plus } from 'lucide-react';
+import { FolderOpen, ImageOff, type LucideIcon, Plus } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../api.ts';
 import { Button } from '../components/button.tsx';
@@ -119,16 +119,18 @@ function Mosaic({ projectId, isSeen }: { projectId: string; isSeen: boolean }) {
   return (
     <div className="mosaic">
       {pictures.map((file) => (
-        <Picture key={file.id} sources={toSources(file)} none={<span />} />
+        <Picture key={file.id} sources={toSources(file)} none={<NoPicture icon={ImageOff} />} />
       ))}
-      {pictures.length === 0 && (
-        <span>
-          <FolderOpen className="i" aria-hidden="true" />
-        </span>
-      )}
+      {pictures.length === 0 && <NoPicture icon={FolderOpen} />}
     </div>
   );
 }
+
+const NoPicture = ({ icon: Icon }: { icon: LucideIcon }) => (
+  <span>
+    <Icon className="i" aria-hidden="true" />
+  </span>
+);
 
 function usageWords({
   fileCount,

@@ -947,6 +947,8 @@ export const de: Widen<typeof en> = {
     removed: (name) => `${name} ist kein Mitglied mehr`,
     leave: 'Verlassen',
     leaveTitle: 'Dieses Projekt verlassen?',
+    leaveLead:
+      'Deine Schlüssel und Tickets für dieses Projekt werden endgültig widerrufen; eine Einladung bringt sie nicht zurück.',
     removeTitle: (name) => `${name} entfernen?`,
     removeLead:
       'Schlüssel und Tickets der Person für dieses Projekt werden endgültig widerrufen; eine Einladung bringt sie nicht zurück.',

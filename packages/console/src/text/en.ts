@@ -934,6 +934,8 @@ export const en = {
     removed: (name: string) => `${name} is no longer a member`,
     leave: 'Leave',
     leaveTitle: 'Leave this project?',
+    leaveLead:
+      'Your keys and tickets of this project are revoked for good, and an invitation does not bring them back.',
     removeTitle: (name: string) => `Remove ${name}?`,
     removeLead:
       'Their keys and tickets of this project are revoked for good, and an invitation does not bring them back.',

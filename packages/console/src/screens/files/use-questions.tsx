@@ -1,4 +1,5 @@
 import { lazy, type ReactNode, Suspense, useState } from 'react';
+import { Coming } from '../../components/coming.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { type Chosen, needsAsking, type Target } from './chosen.ts';
@@ -38,7 +39,7 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
   };
   const move = (chosen: Chosen) => setAsked({ about: 'move', chosen });
   const dialog = asked && (
-    <Suspense>
+    <Suspense fallback={<Coming onClose={close} />}>
       {asked.about === 'delete' ? (
         <DeleteDialog
           projectId={projectId}

@@ -25,7 +25,7 @@ export function RemoveMember({ projectId, member: { userId, name }, onClose }: R
     <FormDialog
       isDanger
       title={isOneself ? members.leaveTitle : members.removeTitle(name)}
-      lead={members.removeLead}
+      lead={isOneself ? members.leaveLead : members.removeLead}
       submit={isOneself ? members.leave : text.common.remove}
       onClose={onClose}
       send={async () => {

@@ -1,5 +1,6 @@
 import { useLocation, useParams } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { Coming } from '../../components/coming.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { useRole } from '../../queries.ts';
 import type { Here } from './here.ts';
@@ -34,7 +35,7 @@ function Overlays(here: Here) {
   useGlobalKeys(here);
   const { projectId, folderId } = here;
   return (
-    <Suspense>
+    <Suspense fallback={shown && <Coming onClose={closeOverlay} />}>
       {shown === 'palette' && <Palette {...here} />}
       {shown === 'shortcuts' && <ShortcutList />}
       {shown === 'signOut' && <SignOut />}

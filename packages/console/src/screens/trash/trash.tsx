@@ -17,6 +17,7 @@ import { isTyped } from '../../typed.ts';
 import { refresh } from '../files/commands.ts';
 import { FileName } from '../files/file-name.tsx';
 import { Page } from '../page.tsx';
+import './trash.css';
 
 /** What was deleted and can still come back. */
 export function Trash() {
@@ -49,7 +50,7 @@ export function Trash() {
       {query.isSuccess && entries.length === 0 && <Empty icon={Trash2} title={trash.none} hint={trash.noneHint} />}
       {entries.length > 0 && (
         <div className="panel frame wide-table">
-          <table className="table">
+          <table className="table trash-table">
             <thead>
               <tr>
                 <th>{text.files.name}</th>

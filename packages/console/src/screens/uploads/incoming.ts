@@ -17,6 +17,8 @@ export interface Incoming {
 
 /** Whatever has a name already. */
 export interface Taken {
+  /** The id of a file in the folder. */
+  id?: string | undefined;
   size: number;
   /** When it was added or changed. */
   at: string | number | undefined;
@@ -38,7 +40,7 @@ interface Asked {
   folderId: string | null;
   files: readonly Incoming[];
   /** What is on its way there at this moment, by its directory and name. */
-  onTheWay: ReadonlyMap<string, Taken>;
+  readOnTheWay: () => ReadonlyMap<string, Taken>;
   /** @returns undefined if nothing is to be uploaded */
   ask(conflict: Conflict): Promise<Decision | undefined>;
 }
@@ -64,13 +66,33 @@ export const toPlaceKey = ({ directory, name }: { directory: string; name: strin
   `${toNameKey(directory)}/${toNameKey(name)}`;
 
 /**
- * Asks what becomes of files whose names are taken.
+ * Asks what becomes of files whose names are taken. While somebody answers, others may take or give up names: then it is looked again.
  *
  * @returns what is to be uploaded; undefined if nothing is
  * @throws CadizError
  */
-export async function settleNames({ client, folderId, files, onTheWay, ask }: Asked): Promise<Incoming[] | undefined> {
-  const places = createPlaces(client, folderId, files, onTheWay);
+export async function settleNames(asked: Asked): Promise<Incoming[] | undefined> {
+  let files: readonly Incoming[] = asked.files;
+  let forAll: Decision | undefined;
+  for (let hasAsked = false; ; hasAsked = false) {
+    const settled = await settleOnce({
+      ...asked,
+      files,
+      async ask(conflict) {
+        if (forAll) return forAll;
+        hasAsked = true;
+        const decision = await asked.ask(conflict);
+        if (decision?.isForAll) forAll = decision;
+        return decision;
+      },
+    });
+    if (!settled || !hasAsked) return settled;
+    files = settled;
+  }
+}
+
+async function settleOnce({ client, folderId, files, readOnTheWay, ask }: Asked): Promise<Incoming[] | undefined> {
+  const places = createPlaces(client, folderId, files, readOnTheWay());
   const chosen = new Set<Incoming>();
   const conflicts: Incoming[] = [];
 
@@ -89,10 +111,12 @@ export async function settleNames({ client, folderId, files, onTheWay, ask }: As
 
   for (const file of files) {
     const place = await places(file.directory);
-    if (await place.find(file.name)) conflicts.push(file);
+    const taken = await place.find(file.name);
+    // What it was to replace is gone.
+    if (!taken) file.replaces = undefined;
+    if (taken && !isReplaced(taken, file)) conflicts.push(file);
     else choose(place, file);
   }
-  let forAll: Decision | undefined;
   for (const [index, file] of conflicts.entries()) {
     const place = await places(file.directory);
     const taken = await place.find(file.name);
@@ -102,46 +126,48 @@ export async function settleNames({ client, folderId, files, onTheWay, ask }: As
       continue;
     }
     const freeName = await findFreeName(place, file.name);
-    const decision =
-      forAll ??
-      (await ask({
-        name: file.name,
-        mine: { size: file.file.size, at: file.file.lastModified, picture: toPicture(file.file) },
-        theirs: taken,
-        freeName,
-        folderName: place.folderName,
-        others: conflicts.length - index - 1,
-        count: files.length,
-      }));
+    const decision = await ask({
+      name: file.name,
+      mine: { size: file.file.size, at: file.file.lastModified, picture: toPicture(file.file) },
+      theirs: taken,
+      freeName,
+      folderName: place.folderName,
+      others: conflicts.length - index - 1,
+      count: files.length,
+    });
     if (!decision) return undefined;
-    if (decision.isForAll) forAll = decision;
     if (decision.how === 'skip') continue;
     if (decision.how === 'replace') taken.replace(file);
-    else file.name = freeName;
+    else {
+      file.name = freeName;
+      file.replaces = undefined;
+    }
     choose(place, file);
   }
   return [...chosen];
 }
 
-/** Finds the folders beneath one by their paths; those that do not exist yet are empty. */
+const isReplaced = ({ id }: Taken, { replaces }: Incoming): boolean => replaces !== undefined && id === replaces;
+
+/** Finds the folders beneath one by their paths, as the service compares them; those that do not exist yet are empty. */
 function createPlaces(
   client: Client,
   folderId: string | null,
   files: readonly Incoming[],
   onTheWay: ReadonlyMap<string, Taken>,
 ): (directory: string) => Promise<Place> {
-  const wanted = countBy(files, ({ directory }) => directory);
+  const wanted = countBy(files, ({ directory }) => toNameKey(directory));
   const names = new Map<string, Promise<Names | undefined>>();
   const places = new Map<string, Promise<Place>>();
 
   function namesOf(directory: string): Promise<Names | undefined> {
-    const known = names.get(directory) ?? readDirectory(directory);
-    names.set(directory, known);
+    const known = names.get(toNameKey(directory)) ?? readDirectory(directory);
+    names.set(toNameKey(directory), known);
     return known;
   }
 
   async function readDirectory(directory: string): Promise<Names | undefined> {
-    const count = wanted.get(directory) ?? 0;
+    const count = wanted.get(toNameKey(directory)) ?? 0;
     if (directory === '') return readNames(client, folderId, count);
     const parts = directory.split('/');
     const parent = await namesOf(parts.slice(0, -1).join('/'));
@@ -157,6 +183,7 @@ function createPlaces(
       async find(name) {
         const { file }: Named = put.has(toNameKey(name)) ? {} : ((await found?.find(name)) ?? {});
         const inFolder: Taken | undefined = file && {
+          id: file.id,
           size: file.fileSize,
           at: file.createdAt,
           picture: toSources(file),
@@ -171,8 +198,8 @@ function createPlaces(
   }
 
   return (directory) => {
-    const place = places.get(directory) ?? open(directory);
-    places.set(directory, place);
+    const place = places.get(toNameKey(directory)) ?? open(directory);
+    places.set(toNameKey(directory), place);
     return place;
   };
 }

@@ -118,8 +118,8 @@ export async function upload(
   tell();
   try {
     const chosen = await patiently(stop.signal, () => {
-      const onTheWay = toOnTheWay(projectId, folderId);
-      return settleNames({ client, folderId, files: incoming, onTheWay, ask });
+      const readOnTheWay = () => toOnTheWay(projectId, folderId);
+      return settleNames({ client, folderId, files: incoming, readOnTheWay, ask });
     });
     if (!chosen) return;
     if (emptyFolders.length > 0) await patiently(stop.signal, () => createFolders(projectId, folderId, emptyFolders));
