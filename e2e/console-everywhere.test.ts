@@ -191,6 +191,7 @@ describe.runIf(triesJourneys)('every screen', () => {
       await tested.ask('POST', '/api/api-keys', { name: `Key ${count}`, projectId });
     const page = await tested.openAsOwner('/account', { locale: 'de-DE', hasTouch: true });
     const at = (screen: string) => `/projects/${projectId}/${screen}`;
+    const search = page.getByRole('searchbox', { name: 'Schlüssel finden' });
     const rightOf = async (one: Locator) => {
       const box = await one.boundingBox();
       return (box?.x ?? 0) + (box?.width ?? Number.POSITIVE_INFINITY);
@@ -200,14 +201,12 @@ describe.runIf(triesJourneys)('every screen', () => {
       await show(page, at('trash'));
       expect(await rightOf(page.getByRole('button', { name: 'Zurückholen' }))).toBeLessThan(width);
       await show(page, at('keys'));
-      const search = page.getByRole('searchbox', { name: 'Schlüssel finden' });
       const title = await page
         .getByRole('heading', { name: 'API-Schlüssel', level: 1 })
         .evaluate((one) => one.getBoundingClientRect().x + one.scrollWidth);
       expect((await search.locator('..').boundingBox())?.x).toBeGreaterThanOrEqual(title);
     }
     // The field of a phone takes the place of the title, which screen readers still have.
-    const search = page.getByRole('searchbox', { name: 'Schlüssel finden' });
     const start = (await page.getByRole('heading', { level: 1 }).boundingBox())?.x ?? 0;
     await search.fill('Key 3');
     await expect.poll(async () => (await search.locator('..').boundingBox())?.x).toBeLessThanOrEqual(start);
