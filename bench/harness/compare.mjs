@@ -18,6 +18,8 @@ export const connections = 32;
  * @property {string} name
  * @property {import('./measured-process.mjs').MeasuredProcess} process
  * @property {() => number} [databaseCpu] microseconds of CPU that its database server has used
+ * @property {Side[]} [replicas] the same in other processes, with which it takes turns from round to round: two processes of
+ *   one program differ by up to a tenth, for as long as they run
  * @property {string} path
  * @property {Record<string, string>} headers
  * @property {string} [body] sent by POST; GET without
@@ -115,13 +117,15 @@ async function load(side, duration = seconds) {
  */
 export async function compare(title, sides, baselines = 1) {
   console.log(`\n## ${title}`);
-  for (const side of sides) await load(side, warmUpSeconds);
+  for (const side of sides) for (const one of [side, ...(side.replicas ?? [])]) await load(one, warmUpSeconds);
   const figures = sides.map(() => /** @type {Figures[]} */ ([]));
   for (let round = 0; round < rounds; round += 1) {
     const order = [...sides.keys()];
     for (const index of round % 2 === 0 ? order : order.reverse()) {
       const side = sides[index];
-      if (side) figures[index]?.push(await load(side));
+      const all = side ? [side, ...(side.replicas ?? [])] : [];
+      const one = all[round % all.length];
+      if (one) figures[index]?.push(await load(one));
     }
   }
   for (const [index, { name }] of sides.entries()) console.log(toLine(name, figures[index] ?? []));

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isPlainPresign } from './plain-presign.ts';
+import { PresignBatchRequest } from './batches.ts';
+import { isPlainPresign, isPlainPresignBatch } from './plain-presign.ts';
 import { PresignRequest } from './storage.ts';
 
 const plain = {
@@ -14,6 +15,11 @@ const plain = {
 test('what most requests send is plain', () => {
   expect(isPlainPresign(plain)).toBe(true);
   expect(isPlainPresign({ ...plain, fileSize: 0, folderId: plain.projectId })).toBe(true);
+});
+
+test('and so is a batch of it', () => {
+  const { projectId, ...file } = plain;
+  expect(isPlainPresignBatch({ projectId, files: [file, { ...file, folderId: projectId }] })).toBe(true);
 });
 
 const upperCase = plain.projectId.toUpperCase();
@@ -54,6 +60,42 @@ test('whatever is plain, the schema answers as it is', () => {
       expect(data).toEqual(body);
     }),
     { numRuns: 1_000 },
+  );
+  expect(plainOnes).toBeGreaterThan(100);
+});
+
+const { projectId: _, ...plainFile } = plain;
+
+test.each([
+  ['no object', null],
+  ['no list', { ...batchOf(plainFile), files: plainFile }],
+  ['no file', batchOf()],
+  ['a file too many', batchOf(...Array.from({ length: 101 }, () => plainFile))],
+  ['all or nothing', { ...batchOf(plainFile), atomic: true }],
+  ['a file that names the project', batchOf(plainFile, plain)],
+  ['one file that is not plain', batchOf(plainFile, { ...plainFile, sha256: 'a'.repeat(64) })],
+  ['a project in upper case', { ...batchOf(plainFile), projectId: upperCase }],
+  ['a file that is none', batchOf(null)],
+])('a batch with %s is left to the schema', (_what, body) => {
+  expect(isPlainPresignBatch(body)).toBe(false);
+});
+
+function batchOf(...files: unknown[]) {
+  return { projectId: plain.projectId, files };
+}
+
+test('whatever batch is plain, the schema answers as it is', () => {
+  let plainOnes = 0;
+  const batches = fc
+    .array(bodies, { maxLength: 3 })
+    .map((all) => batchOf(...all.map(({ projectId: _id, ...file }) => file)));
+  fc.assert(
+    fc.property(batches, (batch) => {
+      if (!isPlainPresignBatch(batch)) return;
+      plainOnes += 1;
+      expect(PresignBatchRequest.safeParse(batch)).toMatchObject({ success: true, data: batch });
+    }),
+    { numRuns: 2_000 },
   );
   expect(plainOnes).toBeGreaterThan(100);
 });

@@ -94,7 +94,7 @@ import {
   RenamePasskeyRequest,
   SignInWithPasskeyRequest,
 } from './passkeys.ts';
-import { isPlainPresign } from './plain-presign.ts';
+import { isPlainPresign, isPlainPresignBatch } from './plain-presign.ts';
 import {
   CreateProjectRequest,
   DeletedProject,
@@ -1216,6 +1216,7 @@ export const routes = {
     access: 'uploader',
     scope: 'files:write',
     body: PresignBatchRequest,
+    isPlainBody: isPlainPresignBatch,
     maxBodyBytes: maxBatchBytes,
     batchOf: 'files',
     rate: 'uploads',

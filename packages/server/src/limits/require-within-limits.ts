@@ -6,8 +6,8 @@ import type { ProjectLimits } from './find-limits.ts';
 declare const allowed: unique symbol;
 
 /**
- * Proof that a project accepts an upload. `requireWithinLimits` is its only source, and store keys are issued for
- * nothing else.
+ * Proof that a project accepts an upload. Only `requireWithinLimits` and `openLimits` give one, and store keys are
+ * issued for nothing else.
  */
 export interface AllowedUpload {
   readonly projectId: string;
@@ -33,12 +33,25 @@ export function requireWithinLimits(
   project: OpenProject<'files:write'>,
   declared: Declared,
 ): Promise<AllowedUpload> | AllowedUpload {
-  const allow = (limits: ProjectLimits) => {
-    requireWithin(limits, declared);
-    return { projectId: project.id, fileSize: declared.fileSize, limits } as AllowedUpload;
-  };
   const found = deps.limits.find(project.id);
-  return found instanceof Promise ? found.then(allow) : allow(found);
+  return found instanceof Promise
+    ? found.then((limits) => allow(project, limits, declared))
+    : allow(project, found, declared);
+}
+
+/** Looks the limits up once for many uploads. @returns what `requireWithinLimits` does, for each of them */
+export async function openLimits(
+  deps: Pick<Deps, 'limits'>,
+  project: OpenProject<'files:write'>,
+): Promise<(declared: Declared) => AllowedUpload> {
+  const limits = await deps.limits.find(project.id);
+  return (declared) => allow(project, limits, declared);
+}
+
+/** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded */
+function allow({ id }: OpenProject<'files:write'>, limits: ProjectLimits, declared: Declared): AllowedUpload {
+  requireWithin(limits, declared);
+  return { projectId: id, fileSize: declared.fileSize, limits } as AllowedUpload;
 }
 
 /** @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded */

@@ -5,7 +5,7 @@ import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import type { Deps } from '../../deps.ts';
 import { discountPresigned } from '../../limits/count-presigned.ts';
-import { requireWithinLimits } from '../../limits/require-within-limits.ts';
+import { openLimits } from '../../limits/require-within-limits.ts';
 import { attempt, type Outcome, Problem, requireAll, settle } from '../../problem.ts';
 import { requireNotEnded, requireWithinTicket } from '../../tickets/require-within-ticket.ts';
 import { requireFileSize, signUpload } from './presign-upload.ts';
@@ -69,12 +69,13 @@ async function allowEach(
   const folderIds = [...new Set(files.map(({ folderId }) => folderId))];
   const found = await Promise.all(folderIds.map((folderId) => settle(requireFolder(deps, project, folderId))));
   const folders = new Map(folderIds.map((folderId, index) => [folderId, found[index]]));
-  const allow = async (file: Entry) => {
+  const requireWithinLimits = await openLimits(deps, project);
+  const allow = (file: Entry) => {
     requireFileSize(file.fileSize, deps.config.maxFileSizeBytes);
     requireWithinTicket(caller, file);
-    return { file, proof: await requireWithinLimits(deps, project, file) };
+    return { file, proof: requireWithinLimits(file) };
   };
-  return Promise.all(files.map((file) => folders.get(file.folderId) ?? settle(allow(file))));
+  return files.map((file) => folders.get(file.folderId) ?? attempt(() => allow(file)));
 }
 
 function signOne(
