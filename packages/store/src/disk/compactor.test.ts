@@ -5,7 +5,8 @@ import { flipInPack } from '../../test/damage.ts';
 import { bucket, folderOfTest } from '../../test/running-store.ts';
 import { openSmallPacks, type SmallPacks } from '../../test/small-packs.ts';
 import { type Loss, rebuildIndex } from './rebuild-index.ts';
-import { type Problem, verifyStore } from './verify-store.ts';
+import type { Problem } from './verification.ts';
+import { verifyStore } from './verify-store.ts';
 
 const textOf = (key: string, round = 0) => `${key} in round ${round}. `.repeat(40);
 const packsOf = (folder: string) => readdirSync(join(folder, 'packs'));

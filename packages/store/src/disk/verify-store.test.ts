@@ -25,7 +25,8 @@ import { runCli } from '../../test/store-process.ts';
 import { openIndexDb } from './index-db.ts';
 import { StoreFolderInUse } from './lock.ts';
 import { NoStoreFolder } from './require-index.ts';
-import { type Problem, type Verified, verifyStore } from './verify-store.ts';
+import type { Problem, Verified } from './verification.ts';
+import { verifyStore } from './verify-store.ts';
 
 let folder: string;
 beforeEach(() => {

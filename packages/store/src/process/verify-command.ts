@@ -3,7 +3,8 @@ import { resolve } from 'node:path';
 import { rebuildCommand } from '../disk/index-unusable.ts';
 import { findOtherOwner } from '../disk/other-owner.ts';
 import { rebuildIndex } from '../disk/rebuild-index.ts';
-import { type Problem, type Verified, verifyStore } from '../disk/verify-store.ts';
+import type { Problem, Verified } from '../disk/verification.ts';
+import { verifyStore } from '../disk/verify-store.ts';
 
 const progressMilliseconds = 500;
 
