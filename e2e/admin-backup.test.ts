@@ -248,7 +248,9 @@ describe.each(kinds)('a backup of a running service (%s)', (kind) => {
     const target = await newSettings(other);
     receiver.received.length = 0;
     try {
-      expect(await admin(['restore', archive()], target)).toMatchObject({ code: 0 });
+      const restored = await admin(['restore', archive()], target);
+      expect(restored).toMatchObject({ code: 0 });
+      expect(restored.stderr).toContain('start it with JANITOR_MARGIN_SECONDS');
       const objects = [settings, target].map(({ CADIZ_DATA_DIR = '' }) => join(CADIZ_DATA_DIR, 'objects'));
       await cp(objects[0] ?? '', objects[1] ?? '', { recursive: true });
       const service = await startService(target);

@@ -71,6 +71,10 @@ export function makeBackup(folder: string, { json, objects: withThem, ...telling
   });
 }
 
+/** Said before the service is started, since its first sweep comes seconds later. */
+const olderThanObjects =
+  'If the object store has been used since then, the service would remove what this database does not know. To look first, start it with JANITOR_MARGIN_SECONDS=31536000 and TRASH_RETENTION_DAYS=3650.\n';
+
 /**
  * Restores a backup to the service in the settings, which must be empty.
  *
@@ -87,6 +91,7 @@ export function restoreBackup(folder: string, { json, objects, ...telling }: Bac
       process.stdout.write(`restored ${rows} rows of ${createdAt}\n`);
       if (objects) process.stdout.write(`restored ${stored} objects\n`);
       if (failed > 0) process.stderr.write(`${failed} objects are not restored: their files cannot be read.\n`);
+      process.stderr.write(olderThanObjects);
     }
     return failed > 0 ? someFailed : 0;
   });

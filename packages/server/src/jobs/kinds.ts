@@ -39,7 +39,7 @@ function describeKinds(deps: Deps): Kind[] {
     {
       name: uploadWork,
       atOnce: 1,
-      longestWaitSeconds: deps.config.uploadDeadlineSeconds + marginSeconds,
+      longestWaitSeconds: Math.max(deps.config.uploadDeadlineSeconds + marginSeconds, deps.config.janitorMarginSeconds),
       run: (task, _signal, count) => abortOverdueUpload(deps, task, count),
     },
     {

@@ -1,10 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Kysely } from 'kysely';
+import { type Kysely, sql } from 'kysely';
 import type { Logger } from 'pino';
 import type { Schema } from '../db/schema.ts';
 import { type Config, InvalidSettings } from '../settings/config.ts';
 import type { ObjectStore } from '../store/object-store.ts';
+import { whereInSight } from '../tree/in-sight.ts';
 
 /**
  * Refuses to start if the settings name another database or object store than the one in the data folder: the service would
@@ -31,9 +32,12 @@ function toSentence(setting: string, folder: string, what: string): string {
 }
 
 const sampled = 5;
+/** Where files in sight are looked for, at both ends: what else is there may be in the trash. */
+const examined = 1000;
 
 /**
  * Checks that the object store is the one that holds the files of the database, by looking for the oldest and newest few of them.
+ * Files in the trash do not count: a purge that was interrupted has removed their objects and not yet their rows.
  * A store that does not answer passes: every record asks it again.
  * @throws Error with a sentence for the operator if there are files, but none of those checked has its object there
  */
@@ -43,9 +47,8 @@ export async function requireOwnObjects(
   { database, objectStore }: Pick<Config, 'database' | 'objectStore'>,
   log: Logger,
 ): Promise<void> {
-  const files = db.selectFrom('files').select('store_key').limit(sampled);
-  const found = await Promise.all([files.orderBy('id', 'asc').execute(), files.orderBy('id', 'desc').execute()]);
-  const storeKeys = [...new Set(found.flat().map((file) => file.store_key))];
+  const found = await Promise.all([findSample(db, 'asc'), findSample(db, 'desc')]);
+  const storeKeys = [...new Set(found.flat())];
   if (storeKeys.length === 0) return;
   let isOne: boolean;
   try {
@@ -64,4 +67,12 @@ export async function requireOwnObjects(
   throw new Error(
     `${from} has files, but ${store} has none of the ${storeKeys.length} that were looked for: set S3_ENDPOINT and S3_BUCKET to the object store that they were uploaded to, or set CADIZ_WITHOUT_OBJECTS=on to start without them.`,
   );
+}
+
+async function findSample(db: Kysely<Schema>, order: 'asc' | 'desc'): Promise<string[]> {
+  const { rows } = await sql<{ store_key: string }>`
+    select store_key
+    from (select project_id, folder_id, trash_id, store_key from files order by id ${sql.raw(order)} limit ${examined}) files
+    where ${whereInSight} limit ${sampled}`.execute(db);
+  return rows.map(({ store_key }) => store_key);
 }

@@ -941,6 +941,26 @@ describe('nothing is left behind', () => {
     expect(await keysOf(id, own.projectId)).toEqual([(await rowsOf(id))[0]?.store_key]);
   });
 
+  test('whose object is gone is made again after a reconciliation', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    const open = (width: number) => service.call('GET', `/api/storage/files/${id}/image?w=${width}`, { key: own.key });
+    for (const width of [20, 30]) expect((await open(width)).status).toBe(302);
+    const [kept = '', lost = ''] = (await rowsOf(id)).map(({ store_key }) => store_key);
+    // As in an object store that was restored from an earlier backup.
+    await service.deps.objects.remove([lost]);
+    const path = `/api/projects/${own.projectId}/reconcile`;
+    for (const dryRun of [true, false]) {
+      expect((await open(30)).headers.get('location')).toContain(lost);
+      expect((await service.call('POST', path, { as: own.ada, body: { dryRun } })).status).toBe(200);
+      await requireDrained(service, ['reconciliation']);
+    }
+    expect((await follow(await open(30))).metadata).toMatchObject({ width: 30 });
+    expect((await open(20)).headers.get('location')).toContain(kept);
+    await removeVariants(service.deps, never);
+    expect((await keysOf(id, own.projectId)).sort()).toEqual((await rowsOf(id)).map((row) => row.store_key).sort());
+  });
+
   test('of a project that is deleted', async () => {
     const own = await openLibrary(service);
     const { id } = await record(await paint(), {}, own);

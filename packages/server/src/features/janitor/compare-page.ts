@@ -32,8 +32,8 @@ export interface Comparison {
   foreign: StoredObject[];
 }
 
-const rowsPerPage = 1000;
-const headsAtOnce = 8;
+export const rowsPerPage = 1000;
+export const headsAtOnce = 8;
 
 /**
  * Compares the next thousand objects of a project with its files, in both directions. Uploads and deletions continue
@@ -93,7 +93,7 @@ async function readFiles({ db }: Pick<Deps, 'db'>, projectId: string, after: str
 }
 
 /** The key up to which both sides are known: the smaller of the last keys of the sides that have more. */
-function findEnd(listed: ObjectPage, rows: RecordedFile[]): string | undefined {
+export function findEnd(listed: ObjectPage, rows: { store_key: string }[]): string | undefined {
   const lastObject = listed.more ? listed.objects.at(-1)?.storeKey : undefined;
   const lastRow = rows.length === rowsPerPage ? rows.at(-1)?.store_key : undefined;
   if (lastObject === undefined || lastRow === undefined) return lastObject ?? lastRow;
@@ -101,7 +101,7 @@ function findEnd(listed: ObjectPage, rows: RecordedFile[]): string | undefined {
 }
 
 /** In the byte order of UTF-8, as the object store and the column sort; JavaScript compares UTF-16 units. */
-function isAfter(one: string, other: string): boolean {
+export function isAfter(one: string, other: string): boolean {
   return Buffer.compare(Buffer.from(one), Buffer.from(other)) > 0;
 }
 

@@ -2,6 +2,7 @@ import pLimit from 'p-limit';
 import type { ReservedFacts } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem, settle } from '../../problem.ts';
+import { keptUntil } from '../../store/kept-until.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import { discardAll } from '../../tickets/discard.ts';
@@ -82,7 +83,7 @@ async function lookAtTicket(deps: LookDeps, due: readonly Due[], count: Count, r
   const aborted = rest.filter(({ upload }) => upload === 'over');
   const single = rest.filter(({ upload }) => upload === 'none');
   const over = single.filter(
-    ({ ends_at, state }) => state === 'refused' || state === 'discarded' || ends_at.getTime() <= now,
+    (one) => one.state === 'refused' || one.state === 'discarded' || endOf(deps, one).getTime() <= now,
   );
   const waiting = single.filter((one) => !over.includes(one));
 
@@ -107,8 +108,8 @@ async function lookForObjects(deps: LookDeps, waiting: readonly Due[], record: R
       limit(async () => {
         const isThere = (await deps.objects.head(one.store_key)) !== undefined;
         if (one.facts) await lookAtOwn(deps, one, one.facts, isThere, record);
-        else if (isThere) await lookLater(deps, [one], one.ends_at);
-        else await giveBack(deps.db.kysely, [one], 'released', one.ends_at);
+        else if (isThere) await lookLater(deps, [one], endOf(deps, one));
+        else await giveBack(deps.db.kysely, [one], 'released', endOf(deps, one));
       }),
     ),
   );
@@ -126,8 +127,8 @@ async function lookAtOwn(
   if (!isThere) {
     const end = urlEndOf(deps, one) + lookMarginMilliseconds;
     if (now < end) await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), end)), null);
-    else if (one.state === 'reserved') await giveBack(deps.db.kysely, [one], 'released', one.ends_at);
-    else await lookLater(deps, [one], one.ends_at, null);
+    else if (one.state === 'reserved') await giveBack(deps.db.kysely, [one], 'released', endOf(deps, one));
+    else await lookLater(deps, [one], endOf(deps, one), null);
     return;
   }
   const seenAt = one.seen_at?.getTime() ?? now;
@@ -138,7 +139,12 @@ async function lookAtOwn(
   if (problem.status >= 500) throw problem;
   // What stands in the way may be mended until it is too late: a full project, a folder in the trash.
   deps.log.info({ projectId: one.project_id, ticketId: one.ticket_id, code: problem.code }, 'Not recorded yet');
-  await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), one.ends_at.getTime())));
+  await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), endOf(deps, one).getTime())));
+}
+
+/** From when on what has arrived is an orphan. */
+function endOf(deps: Pick<Deps, 'config'>, one: Reservation): Date {
+  return new Date(Math.max(one.ends_at.getTime(), keptUntil(deps, one)));
 }
 
 /** Later each time: after half of the time since it was presigned. Unix milliseconds. */

@@ -95,9 +95,9 @@ const recordWith =
     recordReserved(deps, reservation, facts);
 
 /** Moves the clock, and looks at the reservations that are due. */
-async function look(milliseconds: number): Promise<void> {
-  service.advance(milliseconds);
-  await lookAtReservations(service.deps, never, () => undefined, recordWith(service.deps));
+async function look(milliseconds: number, at = service): Promise<void> {
+  at.advance(milliseconds);
+  await lookAtReservations(at.deps, never, () => undefined, recordWith(at.deps));
 }
 
 describe('a ticket', () => {
@@ -707,6 +707,29 @@ describe('what it has reserved', () => {
     ).toBe(0);
     expect(outcome(await byAda('POST', '/api/storage/record', { ...facts(), storeKey }))).toBe('409 upload_missing');
   });
+
+  test.each([{ autoRecord: false }, { autoRecord: true }])(
+    'is left alone for the margin of the janitor, since the database may be older than the object store: %o',
+    async (more) => {
+      const margin = 30 * 24 * hour;
+      const careful = await startTestService({
+        beside: service,
+        settings: { JANITOR_MARGIN_SECONDS: String(margin / 1000) },
+        clock: service.deps.now,
+      });
+      const { id, ticket } = await create(more);
+      const storeKey = await upload(ticket);
+      await byAda('DELETE', `/api/storage/tickets/${id}`);
+      const isThere = async () => (await service.deps.objects.head(storeKey)) !== undefined;
+      await look(2 * hour, careful);
+      for (let days = 0; days < 29; days++) await look(24 * hour, careful);
+      expect(await isThere()).toBe(true);
+      await look(24 * hour, careful);
+      expect(await isThere()).toBe(false);
+      expect(await sums(id)).toMatchObject({ files: 0, bytes: 0, filesOfRows: 0 });
+      await careful.close();
+    },
+  );
 
   test('is given back with an upload in parts that nobody completes', async () => {
     const { id, ticket } = await create({ expiresIn: 60 });

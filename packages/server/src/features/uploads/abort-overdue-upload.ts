@@ -1,5 +1,6 @@
 import type { Deps } from '../../deps.ts';
 import { theService } from '../../events/record-event.ts';
+import { keptUntil } from '../../store/kept-until.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import type { Outcome, Subject } from '../../work/work.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -26,7 +27,7 @@ export const marginSeconds = 3600;
  * @throws Problem store_unavailable; the row stays, and the next call resumes
  */
 export async function abortOverdueUpload(
-  deps: Pick<Deps, 'db' | 'objects' | 'now'>,
+  deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>,
   { projectId, id }: Subject,
   count: Count,
 ): Promise<Outcome> {
@@ -38,7 +39,7 @@ export async function abortOverdueUpload(
     .executeTakeFirst();
   if (!upload) return undefined;
   // The queue goes by the clock of the database, but a process set the deadline by its own.
-  const leftSeconds = (upload.expires_at.getTime() - deps.now()) / 1000 + marginSeconds;
+  const leftSeconds = (dueAt(deps, upload) - deps.now()) / 1000;
   if (leftSeconds > 0) return { again: leftSeconds };
   if (!upload.completed_at && !upload.aborted_at) {
     if (!(await deps.db.transaction((trx) => markAborted(trx, deps.now(), theService, upload)))) return { again: 0 };
@@ -49,6 +50,12 @@ export async function abortOverdueUpload(
   if (upload.aborted_at) await discardUpload(deps, upload);
   await drop(deps, upload);
   return undefined;
+}
+
+/** When it is to be ended, or its row deleted. Unix milliseconds. */
+function dueAt(deps: Pick<Deps, 'config'>, upload: UploadRow): number {
+  const usual = upload.expires_at.getTime() + marginSeconds * 1000;
+  return upload.completed_at || upload.aborted_at ? usual : Math.max(usual, keptUntil(deps, upload));
 }
 
 async function drop({ db }: Pick<Deps, 'db'>, { project_id, id }: Pick<UploadRow, 'project_id' | 'id'>): Promise<void> {

@@ -627,10 +627,10 @@ describe('an upload whose time is over', () => {
   }
 
   /** A replica with a clock of its own, whose uploads last a minute and which has none yet. */
-  async function openClock(): Promise<TestService> {
+  async function openClock(settings: Record<string, string> = {}): Promise<TestService> {
     await service.deps.db.pool.query('delete from uploads');
     await service.deps.db.pool.query('delete from work');
-    return startTestService({ beside: service, settings: { UPLOAD_DEADLINE_SECONDS: '60' } });
+    return startTestService({ beside: service, settings: { UPLOAD_DEADLINE_SECONDS: '60', ...settings } });
   }
 
   test('cannot go on, and is abandoned an hour later, with all that the store has of it', async () => {
@@ -683,6 +683,19 @@ describe('an upload whose time is over', () => {
     clock.advance(hour + 1000);
     expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 1 });
     expect(told(await ask('DELETE', pathOf(upload), undefined, clock))).toBe('404 upload_not_found');
+    await clock.close();
+  });
+
+  test('is left alone for the margin of the janitor, since the database may be older than the object store', async () => {
+    const clock = await openClock({ JANITOR_MARGIN_SECONDS: String((30 * day) / 1000) });
+    const joined = await arrive({}, clock);
+    await joinInStore(joined);
+    clock.advance(29 * day);
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 0, dropped: 0 });
+    expect(await holds(joined)).toBe(true);
+    clock.advance(day + 1000);
+    expect(await abandonUploads(clock, 100)).toEqual({ aborted: 1, dropped: 0 });
+    expect(await holds(joined)).toBe(false);
     await clock.close();
   });
 
