@@ -59,7 +59,19 @@ function toSentence(error: unknown, options: StoreOptions | undefined): string {
   return error.message;
 }
 
+/** A report that could not be written, such as to a full disk, was not given. Whoever closes a pipe has seen enough of it. */
+function failIfUnwritten(): void {
+  process.stdout.once('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return;
+    console.error(`The report could not be written to standard output: ${message}.`);
+    process.once('exit', () => {
+      process.exitCode = 1;
+    });
+  });
+}
+
 async function verify(): Promise<void> {
+  failIfUnwritten();
   try {
     const args = process.argv.slice(3);
     const { values } = parseArgs({
