@@ -18,10 +18,15 @@ const client = () => createClient({ baseUrl: place.service.url, apiKey: place.ap
 const lines = ({ stdout }: Ended): string[] => stdout.split('\n').filter(Boolean);
 const names = (ended: Ended) => lines(ended).map((line) => JSON.parse(line).data.fileName);
 
-/** Runs a command until what it has written satisfies, and then presses Ctrl-C. */
-function until(args: string[], isEnough: (words: string) => boolean, env: Record<string, string> = {}): Promise<Ended> {
+/** Runs a command until what it has written satisfies, and then presses Ctrl-C, or sends another signal. */
+function until(
+  args: string[],
+  isEnough: (words: string) => boolean,
+  env: Record<string, string> = {},
+  signal: NodeJS.Signals = 'SIGINT',
+): Promise<Ended> {
   const onWords = (words: string, child: ChildProcess) => {
-    if (isEnough(words)) child.kill('SIGINT');
+    if (isEnough(words)) child.kill(signal);
   };
   return place.spawn(args, { onWords, env });
 }
@@ -69,6 +74,14 @@ describe('cadiz events', () => {
     await client().upload('x', { name: 'five.txt' });
     const again = until([...next.split(' '), '--json'], (words) => words.includes('five.txt'));
     expect(names(await again)).toEqual(['five.txt']);
+  });
+
+  test('ends with 143 on SIGTERM, which is no Ctrl-C, and says how to go on as well', async () => {
+    const { cursor } = await client().events.page({ after: 'latest' });
+    await client().upload('x', { name: 'last.txt' });
+    const args = ['events', '--follow', '--since', cursor];
+    const { code, stderr } = await until(args, (words) => words.includes('last.txt'), {}, 'SIGTERM');
+    expect([code, stderr]).toEqual([143, expect.stringContaining('Go on with: cadiz events --follow --since ')]);
   });
 
   test('says that the connection is lost, and that it is there again', async () => {

@@ -182,7 +182,7 @@ describe('the settings', () => {
 describe('a Node that is too old', () => {
   const versions = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })";
   const old = ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];
-  const programs = ['main.js', '../../cli/dist/main.js'];
+  const programs = ['main.js', '../../cli/dist/main.js', '../../store/dist/process/cli.js'];
 
   it.each(programs)('is reported by %s as by npm start', async (program) => {
     expect(await runService({}, { program, node: old })).toEqual({

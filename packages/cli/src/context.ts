@@ -11,7 +11,7 @@ export interface Surroundings extends Terminal {
   /** The absolute path of the folder that relative paths of this machine begin in. */
   cwd: string;
   stdout: OutputStream;
-  /** Runs when Ctrl-C is pressed, before the command ends with 130; until then, it ends at once. */
+  /** Runs on Ctrl-C or SIGTERM, before the command ends with 130 or 143. */
   onInterrupt(run: () => void): void;
 }
 

@@ -9,6 +9,7 @@ export const exitCodes = {
   signIn: 4,
   someFailed: 5,
   interrupted: 130,
+  terminated: 143,
 } as const;
 
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];

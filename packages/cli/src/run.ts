@@ -195,12 +195,12 @@ function tell(output: Output, error: unknown, unreachable: string | undefined): 
   return told.exitCode;
 }
 
-/** Ctrl-C and SIGTERM end the process, after what was registered has run; the second time at once. */
+/** Ctrl-C and SIGTERM end the process, each with its own code, after what was registered has run. */
 function interrupts(): Context['onInterrupt'] {
   const registered: (() => void)[] = [];
-  const stop = () => {
+  const stop = (signal: NodeJS.Signals) => {
     for (const run of registered.splice(0)) run();
-    process.exit(exitCodes.interrupted);
+    process.exit(signal === 'SIGTERM' ? exitCodes.terminated : exitCodes.interrupted);
   };
   return (run) => {
     if (registered.length === 0) process.on('SIGINT', stop).on('SIGTERM', stop);

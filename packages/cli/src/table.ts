@@ -736,4 +736,5 @@ export const exitStatus: readonly (readonly [code: number, what: string])[] = [
   [4, 'nobody is signed in, or the credentials are refused'],
   [5, 'some files failed, and the others are done; run the command again to retry those that failed'],
   [130, 'interrupted with Ctrl-C; run the command again to continue'],
+  [143, 'ended by SIGTERM, as by a service manager; run the command again to continue'],
 ];

@@ -4,7 +4,8 @@ import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 import { keys } from './running-store.ts';
 
-const cli = fileURLToPath(new URL('../dist/process/cli.js', import.meta.url));
+/** The built command. */
+export const storeCommand = fileURLToPath(new URL('../dist/process/cli.js', import.meta.url));
 const environment = {
   ...process.env,
   STORE_ACCESS_KEY_ID: keys.accessKeyId,
@@ -24,7 +25,7 @@ export async function startProcess(
   { limit = 'true', args = [] }: { limit?: string; args?: string[] } = {},
 ): Promise<StoreProcess> {
   const command = `${limit} && exec "$0" "$@"`;
-  const child = spawn('sh', ['-c', command, process.execPath, cli, '--data', folder, '--port', '0', ...args], {
+  const child = spawn('sh', ['-c', command, process.execPath, storeCommand, '--data', folder, '--port', '0', ...args], {
     env: environment,
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -49,7 +50,7 @@ export async function startProcess(
 
 /** Runs the command to its end. */
 export async function runCli(args: string[], env: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [cli, ...args], { env: { ...environment, ...env } });
+  const child = spawn(process.execPath, [storeCommand, ...args], { env: { ...environment, ...env } });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk));
   const [code] = await once(child, 'close');

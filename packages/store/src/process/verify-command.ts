@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { constants } from 'node:os';
 import { resolve } from 'node:path';
 import { rebuildCommand } from '../disk/index-unusable.ts';
 import { findOtherOwner } from '../disk/other-owner.ts';
@@ -11,9 +12,12 @@ const progressMilliseconds = 500;
 /** Tells the child process that it is the one to do the work. */
 export const workerVariable = 'CADIZ_STORE_VERIFIES';
 
+/** How people and service managers end a program; also when its terminal is closed. */
+const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 /**
  * `cadiz-store verify [--rebuild] --data DIR`, in a child process: some kinds of damage make LMDB end the process, and
- * then somebody must be left to say so. Returns the exit code.
+ * then somebody must be left to say so. Returns the exit code; after a signal, 128 and its number, as a shell does.
  */
 export async function superviseVerify(args: readonly string[], dataDir: string): Promise<number> {
   const child = spawn(process.execPath, [...process.execArgv, process.argv[1] ?? '', ...args], {
@@ -21,18 +25,18 @@ export async function superviseVerify(args: readonly string[], dataDir: string):
     stdio: 'inherit',
   });
   const forward = (signal: NodeJS.Signals) => void child.kill(signal);
-  process.on('SIGTERM', forward);
+  for (const signal of endingSignals) process.on(signal, forward);
   const { code, signal } = await new Promise<{ code: number | null; signal: NodeJS.Signals | null }>(
     (ended, failed) => {
       child.once('exit', (code, signal) => ended({ code, signal })).once('error', failed);
     },
   );
-  process.off('SIGTERM', forward);
+  for (const signal of endingSignals) process.off(signal, forward);
   if (code !== null) return code;
-  if (signal !== 'SIGTERM' && signal !== 'SIGINT') {
-    const advice = `Rebuild it from the journal: ${rebuildCommand(resolve(dataDir))}`;
-    console.error(`The index is damaged: reading it ended the process (${signal}). ${advice}`);
-  }
+  const ending = endingSignals.find((one) => one === signal);
+  if (ending) return 128 + constants.signals[ending];
+  const advice = `Rebuild it from the journal: ${rebuildCommand(resolve(dataDir))}`;
+  console.error(`The index is damaged: reading it ended the process (${signal}). ${advice}`);
   return 1;
 }
 
