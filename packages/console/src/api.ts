@@ -56,8 +56,11 @@ const answeredMilliseconds = 1000;
 
 export const hasJustAnswered = (): boolean => performance.now() - answeredAt < answeredMilliseconds;
 
+/** A wait for events is answered early by a service that is about to stop. */
+const isWait = ({ url }: Response) => new URL(url).pathname === '/api/storage/events';
+
 function hear(answer: Response): void {
-  answeredAt = performance.now();
+  if (!isWait(answer)) answeredAt = performance.now();
   setClock(answer);
 }
 
