@@ -56,6 +56,8 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () => call('getSession', {}),
   staleTime: 60_000,
+  // Another window may have signed somebody in or out.
+  refetchOnWindowFocus: 'always',
 });
 /** Reads who is signed in, however lately that was read. */
 export const readSession = () => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
