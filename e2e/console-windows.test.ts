@@ -1,6 +1,13 @@
-import type { Page } from 'playwright-core';
+import { chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  executablePath,
+  findBarriers,
+  password,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -76,5 +83,36 @@ describe.runIf(triesJourneys)('a window of a browser in which another one', () =
     expect(tested.complaints).toEqual([]);
     await viewer.context().close();
     await page.context().close();
+  });
+});
+
+describe.runIf(triesJourneys)('a browser that keeps pages as they were left', () => {
+  test('shows nothing of somebody who has signed out to whoever goes back', async () => {
+    const projectId = await tested.createProject('Left behind');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.upload(new File(['x'], 'secret.txt', { type: 'text/plain' }));
+    const member = await tested.openAsMember(projectId, 'viewer', '/projects');
+    // Tools that drive Chromium switch this off.
+    const browser = await chromium.launch({
+      executablePath,
+      ignoreDefaultArgs: ['--disable-back-forward-cache'],
+      args: ['--no-sandbox', '--disable-gpu'],
+    });
+    const context = await browser.newContext({ storageState: await member.context().storageState() });
+    const page = await context.newPage();
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await page.getByRole('link', { name: 'secret.txt' }).waitFor();
+    await page.goto(`${tested.url}/projects`);
+    await page.getByRole('link', { name: 'Left behind' }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Sign out');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await page.evaluate(() => history.go(-2));
+    await page.waitForURL(/sign-in\?to=.*files/);
+    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    expect(await page.getByText('secret').count()).toBe(0);
+    await browser.close();
+    await member.context().close();
   });
 });
