@@ -413,6 +413,10 @@ describe.runIf(triesJourneys)('the account', () => {
     await there.getByText('this one').waitFor();
     await here.getByRole('button', { name: 'Change password' }).click();
     const dialog = here.getByRole('dialog');
+    // What a password manager keeps the new one for.
+    expect(await dialog.locator('[autocomplete=username]').inputValue()).toBe(email);
+    const focused = () => here.evaluate(() => document.activeElement?.getAttribute('autocomplete'));
+    await expect.poll(focused).toBe('current-password');
     await dialog.getByLabel('Current password').fill('not the password at all');
     await dialog.getByLabel('New password').fill('a quite different battery');
     await dialog.getByRole('button', { name: 'Change password' }).click();
@@ -548,7 +552,13 @@ describe.runIf(triesJourneys)('the account', () => {
     await dialog.getByRole('button', { name: 'Done' }).click();
 
     const again = await signIn('/account', 'carla@example.com', password);
-    await again.getByLabel('Code', { exact: true }).fill(totp(secret, 1));
+    const code = again.getByLabel('Code', { exact: true });
+    expect(await code.getAttribute('autocomplete')).toBe('one-time-code');
+    await again.getByRole('button', { name: 'Use a backup code' }).click();
+    // A code of the app or of a message would be wrong there.
+    expect(await again.getByLabel('Backup code').getAttribute('autocomplete')).toBe('off');
+    await again.getByRole('button', { name: 'Use the app' }).click();
+    await code.fill(totp(secret, 1));
     await again.getByRole('button', { name: 'Continue' }).click();
     await again.getByRole('button', { name: 'Manage the codes' }).click();
     await again.getByRole('menuitem', { name: 'Renew the backup codes' }).click();

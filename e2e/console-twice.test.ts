@@ -199,6 +199,36 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.context().close();
   });
 
+  test('is told that a project is gone when a dialog or an upload is refused for that', async () => {
+    const { projectId } = await openProject('Deleted by another');
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    const uploading = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    await uploading.getByText('Drop files or folders here').waitFor();
+    await page.getByRole('button', { name: 'New folder' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New folder' });
+    await dialog.getByRole('textbox').fill('Typed');
+    // Nothing is read again by itself.
+    for (const one of [page, uploading])
+      await one.route(
+        ({ pathname, searchParams }) =>
+          pathname === '/api/storage/events' || (pathname === '/api/storage/list' && searchParams.has('counts')),
+        () => undefined,
+      );
+    await tested.ask('DELETE', `/api/projects/${projectId}`);
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('There is no such project').waitFor();
+    await page.getByRole('heading', { name: 'There is no such project', includeHidden: true }).first().waitFor();
+    await uploading
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+    await uploading.getByRole('heading', { name: 'There is no such project' }).first().waitFor();
+    expect(await uploading.getByRole('button', { name: 'New folder' }).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+    await uploading.context().close();
+  });
+
   test('keeps what is typed while somebody else changes the settings', async () => {
     const { projectId } = await openProject('Changed by two');
     const page = await tested.openAsOwner(`/projects/${projectId}/settings`);

@@ -483,6 +483,26 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('wait for a service that is started anew, and are shown once it is there', async () => {
+    const { page, cadiz } = await openProject('Started anew');
+    // Nothing but the service itself tells that it goes away.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').every(({ startTime, duration }) => {
+        return performance.now() - startTime - duration > 1500;
+      }),
+    );
+    await tested.whileStopped(async () => {
+      await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+      await page.getByText('No network.').waitFor();
+    });
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    await page.getByText('No network.').waitFor({ state: 'detached' });
+    expect(await page.getByText('Cadiz has been updated').count()).toBe(0);
+    expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['one.txt', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('need no network where the service is on the same machine', async () => {
     const { page, projectId, cadiz } = await openProject('Aeroplane');
     // What Chromium says on a machine without any network, which reaches itself all the same.

@@ -28,11 +28,11 @@ async function codeIn(answer: Response): Promise<string | undefined> {
 
 const isSignedOut = async (answer: Response) => answer.status === 401 && signedOut.includes(await codeIn(answer));
 
-let onRoleMissing = () => {};
+let onRefusal = (_code: string | undefined) => {};
 
-/** @param listener called when somebody's role has not allowed what they did: it is another one than was read */
-export function whenRoleMissing(listener: () => void): void {
-  onRoleMissing = listener;
+/** @param listener called with the code when the service says 403 or 404: what was read of a project may be no longer so */
+export function whenRefused(listener: typeof onRefusal): void {
+  onRefusal = listener;
 }
 
 /** Requests on their way that may give the session another token, as a change of the password does. */
@@ -56,8 +56,11 @@ const answeredMilliseconds = 1000;
 
 export const hasJustAnswered = (): boolean => performance.now() - answeredAt < answeredMilliseconds;
 
+/** A wait for events is answered early by a service that is about to stop. */
+const isWait = ({ url }: Response) => new URL(url).pathname === '/api/storage/events';
+
 function hear(answer: Response): void {
-  answeredAt = performance.now();
+  if (!isWait(answer)) answeredAt = performance.now();
   setClock(answer);
 }
 
@@ -77,7 +80,7 @@ function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
 /** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
 const patientFetch: typeof fetch = async (input, init) => {
   const answer = await send(input, init);
-  if (answer.status === 403 && (await codeIn(answer)) === 'role_missing') onRoleMissing();
+  if (answer.status === 403 || answer.status === 404) onRefusal(await codeIn(answer));
   if (!(await isSignedOut(answer))) return answer;
   // It was sent with a token that another one has taken the place of, perhaps: then it is sent again with that.
   await Promise.allSettled(renewals);

@@ -3,13 +3,12 @@ import {
   type InvalidateOptions,
   type InvalidateQueryFilters,
   type Query,
-  QueryCache,
   QueryClient,
   type QueryKey,
   queryOptions,
   useQuery,
 } from '@tanstack/react-query';
-import { call, codeOf, whenRoleMissing } from './api.ts';
+import { call, whenRefused } from './api.ts';
 
 /** What many screens read, under the names by which it is read again after a change. */
 
@@ -32,15 +31,6 @@ class Queries extends QueryClient {
 }
 
 export const queryClient = new Queries({
-  // Whoever has lost access to a project is told so by the frame of its screens, once it is no longer among theirs.
-  queryCache: new QueryCache({
-    onError(error, { queryKey }) {
-      if (codeOf(error) !== 'project_not_found') return;
-      const projects = queryClient.getQueryData(projectsQuery.queryKey);
-      if (projects?.some(({ id }) => queryKey.includes(id)))
-        void queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-    },
-  }),
   defaultOptions: {
     // The client repeats what may be repeated, and waits for the network: a service on this machine needs none.
     queries: { retry: false, staleTime: 10_000, networkMode: 'always', refetchOnReconnect: true },
@@ -56,6 +46,8 @@ export const sessionQuery = queryOptions({
   queryKey: ['session'],
   queryFn: () => call('getSession', {}),
   staleTime: 60_000,
+  // Another window may have signed somebody in or out.
+  refetchOnWindowFocus: 'always',
 });
 /** Reads who is signed in, however lately that was read. */
 export const readSession = () => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
@@ -83,7 +75,15 @@ export const membersQuery = (projectId: string) =>
     queryFn: async () => (await call('listMembers', { projectId })).members,
   });
 
-whenRoleMissing(() => void queryClient.invalidateQueries({ queryKey: ['members'] }));
+const readAgain = ({ queryKey }: { queryKey: QueryKey }) => void queryClient.invalidateQueries({ queryKey });
+
+whenRefused((code) => {
+  if (code === 'role_missing') readAgain({ queryKey: ['members'] });
+  // Whoever has lost access to a project is told so by the frame of its screens, once it is no longer among theirs.
+  const projects = queryClient.getQueryData(projectsQuery.queryKey);
+  if (code === 'project_not_found' && projects?.some(({ id }) => location.pathname.includes(id)))
+    readAgain(projectsQuery);
+});
 
 let lastUser: Session['user'] | undefined;
 

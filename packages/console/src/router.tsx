@@ -14,6 +14,8 @@ import { Files } from './screens/files/files.tsx';
 import { toFilesSearch } from './screens/files/search.ts';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
+import { SignedIn } from './screens/signed-in.tsx';
+import { isSignedOut } from './signed-out.ts';
 
 /** A screen that is loaded when it is opened. The router loads the page again if the service has another version of it by now. */
 const lazyScreen: typeof lazyRouteComponent = (load, name) => lazyRouteComponent(() => loadReachable(load), name);
@@ -72,9 +74,10 @@ const verifyEmail = createRoute({
 const signedIn = createRoute({
   getParentRoute: () => root,
   id: 'signed-in',
-  component: Outlet,
+  component: SignedIn,
   beforeLoad: async ({ location }) => {
-    if (await queryClient.ensureQueryData(sessionQuery)) return;
+    // Whoever is asked to sign in where they are stays there.
+    if ((await queryClient.ensureQueryData(sessionQuery)) || isSignedOut()) return;
     if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });
     throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } });
   },

@@ -30,7 +30,8 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
   const [isTyped, setTyped] = useState(false);
   if (!open && isTyped) setTyped(false);
   const toFirstField = () =>
-    body.current?.querySelector<HTMLElement>(':is(input, textarea, select):enabled:not([type="hidden"])') ?? true;
+    body.current?.querySelector<HTMLElement>(':is(input, textarea, select):enabled:not([type="hidden"], [hidden])') ??
+    true;
   return (
     <Base.Root
       open={open}

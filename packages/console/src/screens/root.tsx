@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Outlet } from '@tanstack/react-router';
-import { Suspense, useSyncExternalStore } from 'react';
+import { Suspense, useState, useSyncExternalStore } from 'react';
 import { Toasts } from '../components/toast.tsx';
 import { isOutdated } from '../once-reachable.ts';
 import { sessionQuery } from '../queries.ts';
@@ -12,12 +12,15 @@ import { OverlaysRegion } from './shell/overlays-region.tsx';
 /** What is there on every screen. */
 export function Root() {
   const { data: session } = useQuery(sessionQuery);
+  // What was typed there outlives a session that has ended.
+  const [hasBegun, setBegun] = useState(false);
+  if (session && !hasBegun) setBegun(true);
   return (
     <>
       <Suspense fallback={<Pending />}>
         <Outlet />
       </Suspense>
-      {session && <OverlaysRegion />}
+      {hasBegun && <OverlaysRegion />}
       <SessionEnded user={session?.user} />
       <Toasts />
       <Outdated />

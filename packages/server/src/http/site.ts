@@ -41,6 +41,15 @@ function toConsolePolicy(storeUrl: string): string {
   ].join('; ');
 }
 
+function toCaching(path: string): string {
+  // Names of assets change with what is in them.
+  if (path.startsWith('/assets/')) return 'public, max-age=31536000, immutable';
+  // Browsers keep the console as it was left for whoever goes back, also after signing out, unless its page is not to be stored.
+  if (path === '/') return 'no-store';
+  // Anything else is revalidated each time, and mostly gets a 304.
+  return 'no-cache';
+}
+
 /**
  * Serves the console and the API reference: static files, separate from the API, with their own headers.
  * @param common headers of every answer of the service, as name, value, name, value …
@@ -56,9 +65,7 @@ export function createSite(
   function setHeaders(response: ServerResponse, path: string): void {
     response.setHeader('X-Request-Id', randomUUID());
     for (let i = 0; i + 1 < common.length; i += 2) response.setHeader(common[i] ?? '', common[i + 1] ?? '');
-    // Names of assets change with what is in them. Anything else is revalidated each time, and mostly gets a 304.
-    const isAsset = path.startsWith('/assets/');
-    response.setHeader('Cache-Control', isAsset ? 'public, max-age=31536000, immutable' : 'no-cache');
+    response.setHeader('Cache-Control', toCaching(path));
     response.setHeader(
       'Content-Security-Policy',
       `${path.startsWith('/docs') ? ofReference : ofConsole}; ${frameless}`,

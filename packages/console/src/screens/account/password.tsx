@@ -6,7 +6,7 @@ import { Check, PasswordField } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
-import { queryClient } from '../../queries.ts';
+import { queryClient, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { PasswordRule } from '../entry/password-rule.tsx';
 import { Row } from './row.tsx';
@@ -34,6 +34,7 @@ export function PasswordRow() {
 /** A new password ends every other session, and with the choice also the API keys. */
 function PasswordDialog({ onClose }: { onClose: () => void }) {
   const [password, setPassword] = useState('');
+  const { email } = useUser();
   const { account } = text;
   return (
     <FormDialog
@@ -51,6 +52,8 @@ function PasswordDialog({ onClose }: { onClose: () => void }) {
     >
       {(error) => (
         <>
+          {/* Password managers keep the new password for this account. */}
+          <input type="email" autoComplete="username" value={email} readOnly hidden />
           <PasswordField
             label={account.currentPassword}
             name="currentPassword"

@@ -107,7 +107,7 @@ function CodeStep({ isBackup, onSignedIn, onSwitch }: CodeStepProps) {
         label={words.label}
         name="code"
         inputMode={isBackup ? 'text' : 'numeric'}
-        autoComplete="one-time-code"
+        autoComplete={isBackup ? 'off' : 'one-time-code'}
         autoFocus
         required
         className="mono"

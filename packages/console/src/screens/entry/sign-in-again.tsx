@@ -1,0 +1,34 @@
+import { useEffect } from 'react';
+import { readSession, type Session } from '../../queries.ts';
+import { signedInAgain } from '../../signed-out.ts';
+import { cancelAll } from '../uploads/uploads.ts';
+import { SignInForm } from './sign-in-form.tsx';
+
+interface SignInAgainProps {
+  /** Whose session has ended; undefined if that is not known. */
+  user: Session['user'] | undefined;
+}
+
+export function SignInAgain({ user }: SignInAgainProps) {
+  useEffect(() => {
+    // Another window may have signed somebody in.
+    const look = async () => {
+      const session = await readSession().catch(() => null);
+      if (session) goOn(session, user);
+    };
+    window.addEventListener('visibilitychange', look);
+    return () => window.removeEventListener('visibilitychange', look);
+  }, [user]);
+  const enter = async () => goOn(await readSession(), user);
+  return <SignInForm onSignedIn={enter} email={user?.email} returnTo={location.pathname + location.search} />;
+}
+
+function goOn(session: Session | null, user: Session['user'] | undefined): void {
+  if (user === undefined || session?.user.id === user.id) {
+    signedInAgain();
+  } else {
+    // What waits is another person's, and so is what this window shows.
+    cancelAll();
+    location.assign('/');
+  }
+}
