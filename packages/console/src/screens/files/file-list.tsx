@@ -2,22 +2,20 @@ import { useNavigate, useRouter } from '@tanstack/react-router';
 import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
+import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
-import type { Chosen } from './chosen.ts';
+import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
-import type { MenuPoint } from './list-commands.ts';
-import { focus, isTyping, useKeptFocus } from './list-focus.ts';
-import { toCommand } from './list-keys.ts';
-import { loadAhead } from './load-commands.ts';
+import type { ListCommands, MenuPoint } from './list-commands.ts';
+import { download, loadAhead } from './load-commands.ts';
 import { Row } from './row.tsx';
 import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import { useListCommands } from './use-list-commands.ts';
-import { type Entry, type Loaded, type Side, toPlace } from './use-listing.ts';
+import { type Entry, type Loaded, readAhead, type Side, toLook, toPlace } from './use-listing.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
@@ -90,15 +88,49 @@ export function FileList(props: FileListProps) {
 
   const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
-  const commands = useListCommands({
-    ...props,
-    current,
-    open: (entry) => void navigate(toPlace(projectId, entry)),
-    loadMenu: () => void loadMenu(),
-    goTo: (id, index) => setCurrent((before) => (before.id === id ? before : { id, index })),
-    rename: setRenamed,
-    showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
-  });
+  const open = (entry: Entry) => void navigate(toPlace(projectId, entry));
+  /** What commands look at: they are made once, so that a change does not draw every row again. */
+  const now = useRef({ ...props, open, current });
+  now.current = { ...props, open, current };
+  const commands = useMemo(() => {
+    const showRow = (entry: Entry) =>
+      requestAnimationFrame(() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true }));
+    const commands: ListCommands = {
+      open: (entry) => now.current.open(entry),
+      press({ kind, id }) {
+        const { projectId, search } = now.current;
+        if (kind === 'folder') readAhead({ projectId, folderId: id, search: toLook(search) });
+      },
+      choose(entry, how) {
+        const { selection, entries, current } = now.current;
+        selection[how](entry.id, entries[current]?.id);
+        commands.goTo(entry);
+      },
+      goTo(entry) {
+        const index = now.current.entries.indexOf(entry);
+        setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
+      },
+      chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
+      download(chosen) {
+        if (mayDownload(chosen)) void download(now.current.projectId, chosen.entries);
+        else void toast(text.files.tooManyToDownload(mostArchived));
+      },
+      move: (chosen) => now.current.onMove(chosen),
+      remove: (chosen) => now.current.onRemove(chosen),
+      rename: ({ id }) => setRenamed(id),
+      renamed(entry, step) {
+        const { entries } = now.current;
+        // Whoever has gone elsewhere meanwhile stays there.
+        const isHere = hasFocus(entry);
+        const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
+        setRenamed(next?.id);
+        if (isHere && !next) showRow(entry);
+      },
+      loadMenu: () => void loadMenu(),
+      showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
+    };
+    return commands;
+  }, []);
 
   function go(to: number, isExtending: boolean) {
     const next = Math.max(0, Math.min(entries.length - 1, to));
@@ -120,12 +152,55 @@ export function FileList(props: FileListProps) {
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
     if (!entry || isTyping(event.target)) return;
-    const linesInSight = Math.floor((scroller.current?.clientHeight ?? 400) / height);
-    const at = { entry, current, count: entries.length, gapAt, columns, linesInSight, isGrid };
-    const command = toCommand(event, { ...at, selection, canChange, commands, go });
+    const command = toCommand(event, entry);
     if (!command) return;
     event.preventDefault();
     command();
+  }
+
+  /** Steps do not leave out what has not been loaded: they wait before it. */
+  function toNear(step: number): number {
+    const [from, to] = current < gapAt ? [0, gapAt] : [gapAt, entries.length];
+    return Math.max(from, Math.min(to - 1, current + step));
+  }
+
+  /** What a key does, if it is one of the list's. */
+  function toCommand(event: KeyboardEvent, entry: Entry): (() => void) | undefined {
+    const { key, shiftKey } = event;
+    // Such as the key that goes back.
+    if (event.altKey) return undefined;
+    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / height) - 1) * columns;
+    const steps: Record<string, number> = {
+      ArrowDown: columns,
+      ArrowUp: -columns,
+      PageDown: page,
+      PageUp: -page,
+      ...(isGrid && { ArrowRight: 1, ArrowLeft: -1 }),
+      Home: -entries.length,
+      End: entries.length,
+    };
+    const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
+    const removeThem = canChange ? () => commands.remove(chosen) : undefined;
+    if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
+    const step = steps[key];
+    if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
+    // Not at the box or the menu of an entry, which have their own.
+    const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
+    const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
+    const forAll: Record<string, (() => void) | undefined> = {
+      Enter: isAtEntry ? () => open(entry) : undefined,
+      ' ': preview,
+      i: preview,
+      x: () => selection.toggle(entry.id),
+      D: () => commands.download(chosen),
+      Escape: selection.count === 0 ? undefined : selection.clear,
+    };
+    const forEditors: Record<string, () => void> = {
+      F2: () => setRenamed(entry.id),
+      m: () => commands.move(chosen),
+      Delete: () => commands.remove(chosen),
+    };
+    return forAll[key] ?? (canChange ? forEditors[key] : undefined);
   }
 
   /** Where an entry stands among all; nobody knows beyond what has not been loaded or counted. */
@@ -203,6 +278,26 @@ export function FileList(props: FileListProps) {
   );
 }
 
+/** Gives the focus to the entry that the keys are at, unless something else has it. */
+export function focusList(): void {
+  if (document.activeElement === document.body)
+    document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
+}
+
+/** Whether the focus is at an entry, or nowhere. */
+const hasFocus = ({ id }: Entry) =>
+  document.activeElement === document.body ||
+  document.getElementById(elementIdOf(id))?.contains(document.activeElement) === true;
+
+/** Gives an entry the focus, unless somebody types a name. @returns whether it is drawn */
+function focus({ id }: Entry): boolean {
+  const row = document.getElementById(elementIdOf(id));
+  if (!isTyping(document.activeElement)) row?.focus({ preventScroll: true });
+  return row !== null;
+}
+
+const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
+
 /** Stands for any entry in an address. */
 const anyId = '00000000-0000-0000-0000-000000000000';
 
@@ -215,6 +310,22 @@ function useHrefs(projectId: string, search: FilesSearch): (entry: Entry) => str
     return ({ kind, id }) => hrefs[kind].replace(anyId, id);
     // The addresses of files keep what is searched for, and how it is looked at.
   }, [router, projectId, search]);
+}
+
+/** Moves the focus on when the entry that had it is gone, so that the keys go on. */
+function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {
+  const hadFocus = useRef(false);
+  useEffect(() => {
+    const note = () => {
+      if (document.activeElement !== document.body)
+        hadFocus.current = list.current?.contains(document.activeElement) ?? false;
+    };
+    document.addEventListener('focusin', note);
+    return () => document.removeEventListener('focusin', note);
+  }, [list]);
+  useEffect(() => {
+    if (hadFocus.current && document.activeElement === document.body) focus();
+  }, [entries]);
 }
 
 const heads = [
