@@ -9,6 +9,7 @@ import { requireEmpty, writeTables } from '../db/write-tables.ts';
 import type { Config } from '../settings/config.ts';
 import { findSecrets, keepSecrets, needsSecrets, Secrets } from '../settings/secrets.ts';
 import { requireNothingLeftBehind } from '../start/left-behind.ts';
+import { endLeases } from '../work/lease.ts';
 import { DamagedArchive, type Manifest, readManifest, readPart } from './archive.ts';
 import { toFailure } from './folder-failure.ts';
 import { forEachObject, readListed, type Telling } from './objects.ts';
@@ -53,6 +54,8 @@ export async function restore(
           return telling && table === 'image_variants' ? nothing() : lines;
         },
       });
+      // They were held by processes of the service that was backed up. If this does not happen, they end by themselves.
+      await endLeases(pool);
     });
   } catch (error) {
     if (!(error instanceof MigrationMismatch)) throw error;

@@ -50,6 +50,6 @@ export const tables: Record<keyof Schema | 'sign_in_limits', 'kept' | 'left'> = 
   rate_limits: 'left',
   // A restore gives nobody more attempts at a password.
   sign_in_limits: 'kept',
-  // A lease in it ends by itself.
+  // A restore ends the leases in it.
   work: 'kept',
 };
