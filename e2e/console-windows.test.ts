@@ -29,6 +29,13 @@ const typeFolder = async (page: Page, name: string) => {
   await page.getByRole('dialog', { name: 'New folder' }).getByRole('textbox').fill(name);
 };
 
+async function signOut(page: Page): Promise<void> {
+  await page.keyboard.press('Control+k');
+  await page.getByRole('combobox').fill('Sign out');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+}
+
 describe.runIf(triesJourneys)('a window of a browser in which another one', () => {
   test('has signed out asks for a sign-in, and keeps what was typed', async () => {
     const projectId = await tested.createProject('Signed out elsewhere');
@@ -37,10 +44,7 @@ describe.runIf(triesJourneys)('a window of a browser in which another one', () =
     const other = await page.context().newPage();
     await other.goto(`${tested.url}/projects`);
     await other.getByRole('link', { name: 'Signed out elsewhere' }).waitFor();
-    await other.keyboard.press('Control+k');
-    await other.getByRole('combobox').fill('Sign out');
-    await other.keyboard.press('Enter');
-    await other.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await signOut(other);
     await comeBack(page);
     await ended(page).waitFor();
     expect(await findBarriers(page)).toEqual([]);
@@ -104,10 +108,7 @@ describe.runIf(triesJourneys)('a browser that keeps pages as they were left', ()
     await page.getByRole('link', { name: 'secret.txt' }).waitFor();
     await page.goto(`${tested.url}/projects`);
     await page.getByRole('link', { name: 'Left behind' }).waitFor();
-    await page.keyboard.press('Control+k');
-    await page.getByRole('combobox').fill('Sign out');
-    await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Sign in' }).waitFor();
+    await signOut(page);
     await page.evaluate(() => history.go(-2));
     await page.waitForURL(/sign-in\?to=.*files/);
     await page.getByRole('heading', { name: 'Sign in' }).waitFor();

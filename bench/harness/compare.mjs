@@ -117,13 +117,13 @@ async function load(side, duration = seconds) {
  */
 export async function compare(title, sides, baselines = 1) {
   console.log(`\n## ${title}`);
-  for (const side of sides) for (const one of [side, ...(side.replicas ?? [])]) await load(one, warmUpSeconds);
+  for (const side of sides) for (const one of allOf(side)) await load(one, warmUpSeconds);
   const figures = sides.map(() => /** @type {Figures[]} */ ([]));
   for (let round = 0; round < rounds; round += 1) {
     const order = [...sides.keys()];
     for (const index of round % 2 === 0 ? order : order.reverse()) {
       const side = sides[index];
-      const all = side ? [side, ...(side.replicas ?? [])] : [];
+      const all = side ? allOf(side) : [];
       const one = all[round % all.length];
       if (one) figures[index]?.push(await load(one));
     }
@@ -146,6 +146,9 @@ export async function compare(title, sides, baselines = 1) {
     }
   }
 }
+
+/** @type {(side: Side) => Side[]} */
+const allOf = (side) => [side, ...(side.replicas ?? [])];
 
 /**
  * @param {string} title

@@ -11,18 +11,18 @@ const plain = {
   fileSize: 4_321_000,
   folderId: null,
 };
+const { projectId, ...plainFile } = plain;
 
 test('what most requests send is plain', () => {
   expect(isPlainPresign(plain)).toBe(true);
-  expect(isPlainPresign({ ...plain, fileSize: 0, folderId: plain.projectId })).toBe(true);
+  expect(isPlainPresign({ ...plain, fileSize: 0, folderId: projectId })).toBe(true);
 });
 
 test('and so is a batch of it', () => {
-  const { projectId, ...file } = plain;
-  expect(isPlainPresignBatch({ projectId, files: [file, { ...file, folderId: projectId }] })).toBe(true);
+  expect(isPlainPresignBatch(batchOf(plainFile, { ...plainFile, folderId: projectId }))).toBe(true);
 });
 
-const upperCase = plain.projectId.toUpperCase();
+const upperCase = projectId.toUpperCase();
 
 test.each([
   ['no object', null],
@@ -64,8 +64,6 @@ test('whatever is plain, the schema answers as it is', () => {
   expect(plainOnes).toBeGreaterThan(100);
 });
 
-const { projectId: _, ...plainFile } = plain;
-
 test.each([
   ['no object', null],
   ['no list', { ...batchOf(plainFile), files: plainFile }],
@@ -75,13 +73,13 @@ test.each([
   ['a file that names the project', batchOf(plainFile, plain)],
   ['one file that is not plain', batchOf(plainFile, { ...plainFile, sha256: 'a'.repeat(64) })],
   ['a project in upper case', { ...batchOf(plainFile), projectId: upperCase }],
-  ['a file that is none', batchOf(null)],
+  ['null in place of a file', batchOf(null)],
 ])('a batch with %s is left to the schema', (_what, body) => {
   expect(isPlainPresignBatch(body)).toBe(false);
 });
 
 function batchOf(...files: unknown[]) {
-  return { projectId: plain.projectId, files };
+  return { projectId, files };
 }
 
 test('whatever batch is plain, the schema answers as it is', () => {
