@@ -181,6 +181,32 @@ describe.runIf(triesJourneys)('every screen', () => {
     expect(tested.complaints).toEqual([]);
   }, 600_000);
 
+  test('has room for letters that are twice as large, which the browser has been set to', async () => {
+    const sizes = [
+      { width: 1920, height: 1080 },
+      { width: 1440, height: 900 },
+      { width: 900, height: 700 },
+    ];
+    const enlarged = new Set<Page>();
+    const found = await visitAll({ hasTouch: true }, async (page) => {
+      if (!enlarged.has(page)) {
+        const session = await page.context().newCDPSession(page);
+        await session.send('Page.setFontSizes', { fontSizes: { standard: 32 } });
+        enlarged.add(page);
+      }
+      const flaws: string[] = [];
+      for (const viewport of sizes) {
+        await page.setViewportSize(viewport);
+        await isStill(page);
+        flaws.push(...(await findExcess(page)).map((one) => `${viewport.width}: ${one}`));
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      return flaws;
+    });
+    expect(found).toEqual({});
+    expect(tested.complaints).toEqual([]);
+  }, 600_000);
+
   test('leaves room beside names and numbers of any length', async () => {
     const projectId = await tested.createProject('Extremes');
     const cadiz = await tested.connect(projectId);

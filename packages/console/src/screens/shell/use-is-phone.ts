@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from 'react';
 
 /** Navigation is at the bottom of windows that are as narrow as this. */
-export const phone = window.matchMedia('(max-width: 720px)');
+export const phone = window.matchMedia('(max-width: 45em)');
 
 function subscribe(listener: () => void): () => void {
   phone.addEventListener('change', listener);

@@ -107,11 +107,13 @@ export function toOptions(
   isLast: boolean,
   onAt: (index: number | undefined) => void,
 ): uPlot.Options {
-  const font = '11px "Geist Variable", sans-serif';
+  // Letters are larger where somebody has set their browser to that.
+  const scale = Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16;
+  const font = `${11 * scale}px "Geist Variable", sans-serif`;
   const line = { stroke: colours.grid, width: 1 };
   return {
     width,
-    height: plot.height + (isLast ? 24 : 0),
+    height: (plot.height + (isLast ? 24 : 0)) * scale,
     padding: [8, 20, isLast ? 0 : 4, 0],
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 8 } },
@@ -122,21 +124,21 @@ export function toOptions(
     axes: [
       {
         show: isLast,
-        size: 24,
+        size: 24 * scale,
         font,
         stroke: colours.text,
         grid: { show: false },
         ticks: { show: false },
-        splits: ({ width }) => toShownDays(days.length, Math.floor(width / dayWidth)),
+        splits: ({ width }) => toShownDays(days.length, Math.floor(width / (dayWidth * scale))),
         values: (_, indexes) => indexes.map((index) => formatUtcDay(days[index]?.day ?? '')),
       },
       {
-        size: 60,
+        size: 60 * scale,
         font,
         stroke: colours.text,
         grid: line,
         ticks: { show: false },
-        space: 28,
+        space: 28 * scale,
         incrs: steps,
         values: (_, values) => values.map(plot.format),
       },
