@@ -305,6 +305,22 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('of which none is recorded have not arrived', async () => {
+    const { page } = await openProject('Unrecorded');
+    await page.route(/\/api\/storage\/record/, (route) =>
+      route.fulfill({
+        status: 403,
+        contentType: 'application/problem+json',
+        body: JSON.stringify({ type: 'about:blank', title: 'Forbidden', status: 403, code: 'forbidden' }),
+      }),
+    );
+    await filesOf(page).setInputFiles([toFile('one.txt')]);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    await tray.getByRole('heading', { name: '0 files uploaded, 1 failed' }).waitFor();
+    await tray.getByText('0 B of 16 B').waitFor();
+    await page.context().close();
+  });
+
   test('are counted, paused, canceled and repeated, and say how they go', async () => {
     const { page } = await openProject('Tray');
     await listen(page);

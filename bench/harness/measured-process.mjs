@@ -47,7 +47,8 @@ export async function startMeasured(script, args, settings, port) {
   atEnd(stop);
   const url = `http://127.0.0.1:${port}`;
   while (!(await answers(url))) {
-    if (child.exitCode !== null) throw new Error(`${script} ended with ${child.exitCode} before it was ready`);
+    const end = child.exitCode ?? child.signalCode;
+    if (end !== null) throw new Error(`${script} ended with ${end} before it was ready`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   // One question at a time, since answers are not numbered.

@@ -276,7 +276,8 @@ function summarize(): Uploads {
       if (!isEarlier) {
         counts[phase]++;
         if (phase === 'uploading' && (upload.loaded < upload.size || upload.size === 0)) sending++;
-        loaded += upload.loaded;
+        // What failed has left nothing.
+        if (phase !== 'failed') loaded += upload.loaded;
         total += upload.size;
       }
       const one = toListed(upload, target, phase);
