@@ -192,16 +192,15 @@ function once<T>(ask: () => Promise<T>) {
 
 function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
-  let body: unknown;
+  let body: Problem | null | undefined;
   try {
     body = JSON.parse(text);
   } catch {
     // Said below.
   }
   // Gateways answer problems of their own (RFC 9457), without a code of the service.
-  const problem = body as Problem | null | undefined;
-  if (typeof problem?.code === 'string' && headers.get('content-type')?.includes('problem'))
-    throw toProblemError(problem, retryAfter);
+  if (typeof body?.code === 'string' && headers.get('content-type')?.includes('problem'))
+    throw toProblemError(body, retryAfter);
   // The service answers objects, and null for a session that is not there.
   if (ok && typeof body === 'object') return body as T;
   const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;

@@ -4,7 +4,14 @@ import https from 'node:https';
 import { pipeline } from 'node:stream/promises';
 import { CadizError } from '../error.ts';
 import type { Source } from '../upload/source.ts';
-import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore, type StreamChunk } from './platform.ts';
+import {
+  type Chunk,
+  idleMilliseconds,
+  type PutAnswer,
+  type PutRequest,
+  type ResumeStore,
+  type StreamChunk,
+} from './platform.ts';
 
 export const usualConcurrency = 8;
 export const isOffline = (): boolean => false;
@@ -13,6 +20,9 @@ export const openResumeStore = (): ResumeStore | undefined => undefined;
 
 /** Up to this size, a body is read before it is sent: that takes less time than to stream it. */
 const smallBytes = 256 * 1024;
+
+/** A Blob as it is: slicing it would be a tenth of the work for a small file. */
+export const toBody = (source: Pick<Source, 'slice'>): Chunk => (source instanceof Blob ? source : source.slice());
 
 /** Through `node:http`: `fetch` would hold much of a large body in memory. Its global agent knows the proxy of the environment. */
 export async function put({ url, body, onProgress, signal }: PutRequest): Promise<PutAnswer> {

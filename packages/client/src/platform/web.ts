@@ -1,6 +1,6 @@
 import type { Source } from '../upload/source.ts';
 import { openIndexedDb } from './indexed-db.ts';
-import { idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore } from './platform.ts';
+import { type Chunk, idleMilliseconds, type PutAnswer, type PutRequest, type ResumeStore } from './platform.ts';
 
 /** Browsers open six connections to a host; the page needs some itself. */
 export const usualConcurrency = 4;
@@ -15,6 +15,9 @@ export function openResumeStore(): ResumeStore | undefined {
     return undefined;
   }
 }
+
+/** Without its type, which browsers would send as a header that was not signed. */
+export const toBody = (source: Pick<Source, 'slice'>): Chunk => source.slice();
 
 /** XMLHttpRequest where there is one: fetch does not tell how much it has sent. */
 export const put = (request: PutRequest): Promise<PutAnswer> =>

@@ -107,7 +107,8 @@ export function createQueue(
   /** Those that have begun, and of them those with bytes still to be sent. */
   const active = new Set<Item>();
   const sending = new Set<Item>();
-  let pause = new AbortController();
+  /** What is under way, to be interrupted when the queue is paused. */
+  const attempts = new Set<AbortController>();
   /** While the queue is paused: aborted when it goes on. */
   let resumed: AbortController | undefined;
   let known: QueueSnapshot | undefined;
@@ -118,11 +119,18 @@ export function createQueue(
     for (;;) {
       while (resumed)
         await sleep(longestMilliseconds, anyOf(signal, resumed.signal)).catch(() => throwIfAborted(signal));
-      const { signal: pausing } = pause;
+      // For thousands of small files, this is a good deal faster than AbortSignal.any.
+      const attempt = new AbortController();
+      const end = () => attempt.abort(signal?.reason);
+      attempts.add(attempt);
+      signal?.addEventListener('abort', end);
       try {
-        return await run(anyOf(signal, pausing));
+        return await run(attempt.signal);
       } catch (error) {
-        if (signal?.aborted || !pausing.aborted) throw error;
+        if (signal?.aborted || !attempt.signal.aborted) throw error;
+      } finally {
+        attempts.delete(attempt);
+        signal?.removeEventListener('abort', end);
       }
     }
   };
@@ -286,14 +294,13 @@ export function createQueue(
       }
       if (resumed) return;
       resumed = new AbortController();
-      pause.abort();
+      for (const attempt of attempts) attempt.abort();
       tell();
     },
     resume(id) {
       const selected = select(id, ['paused']);
       for (const item of selected) enqueue(item);
       if (id === undefined) {
-        pause = new AbortController();
         resumed?.abort();
         resumed = undefined;
       }

@@ -1,4 +1,4 @@
-import { put } from '#platform';
+import { put, toBody } from '#platform';
 import { CadizError, readRetryAfter, unreadable } from '../error.ts';
 import type { PutRequest, ResumeStore } from '../platform/platform.ts';
 import type { Sender } from '../request.ts';
@@ -26,7 +26,7 @@ const marginMilliseconds = 10_000;
 
 export function toSignedUrl<S extends { presignedUrl: string }>(signed: S): S & SignedUrl {
   const [, seconds = 900] = /X-Amz-Expires=(\d+)/.exec(signed.presignedUrl) ?? [];
-  return { ...signed, expiresAt: Date.now() + Number(seconds) * 1000 - marginMilliseconds };
+  return { ...signed, expiresAt: Date.now() + +seconds * 1000 - marginMilliseconds };
 }
 
 /** What sending needs of an upload, or of a part of one. */
@@ -55,7 +55,7 @@ export async function sendBytes<S extends SignedUrl>(
     try {
       if (!isAgain && Date.now() > expiresAt) continue;
       await retrying({ ...pace, retries }, (signal) =>
-        slots.run(() => putChunk({ url, body: source.slice(), onProgress, signal })),
+        slots.run(() => putChunk({ url, body: toBody(source), onProgress, signal })),
       );
       return signed;
     } catch (error) {
