@@ -59,7 +59,7 @@ export const errorCatalogue = {
     status: 401,
     title: 'This route needs a signed-in user.',
     happened:
-      'Only signed-in users can manage projects, API keys and accounts. The request has no session cookie, the session has expired, or an API key was sent instead.',
+      'Only signed-in users can manage projects, API keys and accounts. The request has no session cookie, the session has expired, or an API key was sent instead. On a route that also accepts API keys, it means that the session ended while the request was being answered.',
     mend: 'Sign in with `POST /api/auth/sign-in/email` and send the cookie that it sets.',
   },
   invalid_email_or_password: {

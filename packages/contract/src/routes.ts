@@ -2012,6 +2012,8 @@ export function errorsOf(route: Route): ErrorCode[] {
   if (route.access === 'session' || route.access === 'serviceOwner') codes.add('session_required');
   if (route.access === 'serviceOwner') codes.add('owner_required');
   if (takesKeys(route)) {
+    // If the session ends while the request is under way.
+    codes.add('session_required');
     codes.add('invalid_api_key').add('invalid_ticket').add('project_not_allowed').add('scope_missing');
     if (route.scope !== 'files:read') codes.add('role_missing');
   }
