@@ -1,4 +1,4 @@
-import type { Operation } from '@cadiz/contract';
+import type { ErrorCode, Operation } from '@cadiz/contract';
 import type { Selectable, Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
@@ -205,6 +205,13 @@ function save(trx: Transaction<Schema>, { project_id, id, ...row }: OperationRow
     .executeTakeFirstOrThrow();
 }
 
+/** Why an operation has failed, for everybody who looks at it: the problem itself would talk to whoever started it. */
+const lostAccess: Partial<Record<ErrorCode, string>> = {
+  invalid_api_key: 'The API key that started this has been revoked or has expired.',
+  account_disabled: 'The account that started this has been disabled or deleted.',
+  project_not_found: 'Whoever started this can no longer access the project or the folder.',
+};
+
 async function fail({ db, now }: Pick<Deps, 'db' | 'now'>, row: OperationRow, problem: Problem): Promise<void> {
   await db.transaction(async (trx) => {
     if (!(await lockTree(trx, row.project_id))) return;
@@ -214,7 +221,7 @@ async function fail({ db, now }: Pick<Deps, 'db' | 'now'>, row: OperationRow, pr
       ...current,
       state: 'failed',
       problem_code: problem.code,
-      problem_detail: problem.message,
+      problem_detail: lostAccess[problem.code] ?? problem.message,
     });
   });
 }

@@ -407,11 +407,15 @@ describe('more than a thousand', () => {
   });
 
   test.each([
-    ['its key is revoked', 'invalid_api_key'],
-    ['whoever started it leaves the project', 'project_not_found'],
-    ['whoever started it may only read', 'role_missing'],
-    ['their account is disabled', 'account_disabled'],
-  ])('stop when %s', async (what, code) => {
+    ['its key is revoked', 'invalid_api_key', 'The API key that started this has been revoked or has expired.'],
+    [
+      'whoever started it leaves the project',
+      'project_not_found',
+      'Whoever started this can no longer access the project or the folder.',
+    ],
+    ['whoever started it may only read', 'role_missing', 'The role viewer does not allow this (files:delete).'],
+    ['their account is disabled', 'account_disabled', 'The account that started this has been disabled or deleted.'],
+  ])('stop when %s', async (what, code, detail) => {
     const { place } = await makeLarge();
     const eve = await service.join(library.ada, library.projectId, 'editor');
     const key = await service.createKey(library.ada, library.projectId);
@@ -428,7 +432,7 @@ describe('more than a thousand', () => {
     }
     await requireDrained(service, [operationWork]);
     const { body } = await look(operation.id, asAda);
-    expect(body).toMatchObject({ state: 'failed', done: 1, problem: { code, detail: expect.any(String) } });
+    expect(body).toMatchObject({ state: 'failed', done: 1, problem: { code, detail } });
     expect(await count(place)).toBe(many);
   });
 
