@@ -42,7 +42,10 @@ async function run(deps: Surroundings, kind: Kind, task: Task, signal: AbortSign
       async (error: unknown) => (signal.aborted ? giveBack(deps, task) : settleFailure(deps, task, error)),
     );
     if (ending.outcome === 'lost') {
-      deps.log.warn({ kind: name, projectId, id, attempt }, 'Another process has taken over this work');
+      deps.log.warn(
+        { kind: name, projectId, id, attempt },
+        'This work was no longer to be done: another process has taken it over, or its project was deleted',
+      );
     }
     return ending;
   } catch (error) {
