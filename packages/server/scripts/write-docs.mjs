@@ -109,7 +109,7 @@ curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30
 The same route answers \`Accept: text/event-stream\` with [server-sent events](https://html.spec.whatwg.org/multipage/server-sent-events.html). The id of each is its
 \`seq\`, so an \`EventSource\` that reconnects misses nothing (\`Last-Event-ID\`). At the beginning, and every 10 seconds while nothing happens, comes a block with an \`id\` and no \`data\`: it is no event,
 keeps the connection alive, and says from where to continue. A client that does not read is cut off, and can continue
-from the last id. A key that is revoked, a member who is removed, or a session that is ended gets no more events; the stream ends at the next one, or
+from the last id. A key that is revoked or expires, a member who is removed, or a session that is ended gets no more events; the stream ends at the next one, or
 within 10 seconds.
 
 \`\`\`bash

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { foldersOf } from './access/access.ts';
 import { type AccessChange, createAccessChanges } from './access/access-changes.ts';
 import { createApiKeys } from './access/find-api-key.ts';
 import { createTickets } from './access/find-ticket.ts';
@@ -45,6 +46,7 @@ export function openCaches(
         for (const cache of ofProjects) cache.forgetProject(change.id);
         break;
       case 'folders':
+        changes.forget(foldersOf(change.id));
         for (const cache of [folders, subtrees]) cache.forgetProject(change.id);
         break;
       case 'sessions':

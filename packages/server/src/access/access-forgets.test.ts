@@ -3,6 +3,7 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Person, startTestService, type TestService } from '../../test/service.ts';
 import { openCaches } from '../open-caches.ts';
+import { foldersOf } from './access.ts';
 
 let service: TestService;
 let ada: Person;
@@ -105,19 +106,19 @@ describe('an access change makes the caches forget the right facts and no others
 
   test('and tells what is under way of the same key, project or user', async () => {
     const { changes } = caches.access;
-    const ids = [keys[0]?.id ?? '', projectId, elsewhere, ada.id];
+    const ids = [keys[0]?.id ?? '', projectId, elsewhere, ada.id, foldersOf(projectId)];
     const changedSince = (moment: number) => ids.map((id) => changes.isForgotten(moment, id));
     for (const [kind, id, expected] of [
-      ['apiKey', ids[0] ?? '', [true, false, false, false]],
-      ['project', projectId, [false, true, false, false]],
-      ['folders', projectId, [false, false, false, false]],
-      ['user', ada.id, [true, true, true, true]],
-      ['sessions', ada.id, [false, false, false, true]],
+      ['apiKey', ids[0] ?? '', [true, false, false, false, false]],
+      ['project', projectId, [false, true, false, false, false]],
+      ['folders', projectId, [false, false, false, false, true]],
+      ['user', ada.id, [true, true, true, true, true]],
+      ['sessions', ada.id, [false, false, false, true, false]],
     ] as const) {
       const moment = changes.moment();
       await caches.accessChanges.publish({ kind, id });
       expect(changedSince(moment)).toEqual(expected);
-      expect(changedSince(changes.moment())).toEqual([false, false, false, false]);
+      expect(changedSince(changes.moment())).toEqual([false, false, false, false, false]);
     }
   });
 

@@ -52,5 +52,6 @@ export function toApiKeyCaller(row: AliveKeyRow): ApiKeyCaller {
         : { projectId: row.project_id, folderId: row.folder_id, role: row.creator_role },
     createdBy: row.created_by,
     scopes: row.scopes,
+    expiresAt: row.expires_at?.getTime(),
   };
 }

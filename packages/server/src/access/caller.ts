@@ -23,6 +23,8 @@ export interface ApiKeyCaller {
   tied: { projectId: string; folderId: string | null; role: Role } | null;
   createdBy: string;
   scopes: readonly Scope[];
+  /** When the key expires (Unix milliseconds); undefined if it does not. */
+  expiresAt?: number | undefined;
   /** The address the request came from, if known. */
   address?: string | undefined;
   /** The id of the request, if there is one. */

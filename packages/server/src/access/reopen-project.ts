@@ -1,10 +1,22 @@
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
-import { type Asker, type Caller, type Maker, type SessionCaller, toAsker, userOf } from './caller.ts';
+import { foldersOf } from './access.ts';
+import {
+  type Asker,
+  type Caller,
+  type Maker,
+  type SessionCaller,
+  type TicketCaller,
+  toAsker,
+  type Uploader,
+  userOf,
+} from './caller.ts';
 import { findApiKeyCaller } from './find-api-key-caller.ts';
 import { findSessionCaller } from './find-session-caller.ts';
+import { findTicketCaller } from './find-ticket.ts';
 import { foundCacheMilliseconds, isFresh } from './found-cache.ts';
 import { invalidApiKey } from './invalid-api-key.ts';
+import { invalidTicket } from './invalid-ticket.ts';
 import { type OpenProject, openProject, type Right } from './open-project.ts';
 
 /**
@@ -72,42 +84,67 @@ async function findAccountCaller({ db }: Pick<Deps, 'db'>, userId: string | null
 }
 
 /**
- * For calling repeatedly during a long read.
- * @returns a function that says whether access is to be looked up again: something has been taken away, or so much time has passed
+ * For calling repeatedly during a long operation.
+ * @returns a function that says whether access is to be looked up again: something has been taken away, the key has expired, or so much
+ *   time has passed
  */
 export function createAccessClock(
   { access, now }: Pick<Deps, 'access' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   projectId: string,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => boolean {
-  const names = [projectId, toAsker(caller).id, userOf(caller)];
+  const names = namesBehind(caller, projectId);
+  const expiresAt = caller.kind === 'apiKey' ? caller.expiresAt : undefined;
   let checkedAt = now();
   let moment = access.changes.moment();
   return () => {
     const hasChanged = names.some((name) => access.changes.isForgotten(moment, name));
-    if (!hasChanged && isFresh(checkedAt, now(), everyMilliseconds)) return false;
+    const hasExpired = expiresAt !== undefined && expiresAt <= now();
+    if (!hasChanged && !hasExpired && isFresh(checkedAt, now(), everyMilliseconds)) return false;
     checkedAt = now();
     moment = access.changes.moment();
     return true;
   };
 }
 
+/** What a caller's access to a project depends on, as `changes` calls it. */
+function namesBehind(caller: Uploader, projectId: string): string[] {
+  const names = [projectId, userOf(caller)];
+  if (caller.kind !== 'ticket') names.push(toAsker(caller).id);
+  else names.push(caller.ticketId, ...(caller.madeByKey ? [caller.madeByKey.id] : []));
+  const folderId = caller.kind === 'ticket' ? caller.folderId : caller.kind === 'apiKey' && caller.tied?.folderId;
+  if (folderId) names.push(foldersOf(projectId));
+  return names;
+}
+
 /**
- * For calling repeatedly during a long read: looks up whether the caller may still read, at once when access has changed, and otherwise at
- * most this often.
- * @returns a function that throws a Problem if the caller may not: invalid_api_key, session_required, and those of `openProject`
+ * For calling during a long operation, as often as need be: looks up whether the caller still has the right, at once when access has
+ * changed, and otherwise at most this often.
+ * @returns a function that throws a Problem if the caller has not: invalid_api_key, invalid_ticket, session_required, and those of
+ *   `openProject`
  */
 export function createAccessCheck(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
-  caller: Caller,
+  caller: Uploader,
   projectId: string,
+  right: Right,
   everyMilliseconds = foundCacheMilliseconds,
 ): () => Promise<void> {
   const isDue = createAccessClock(deps, caller, projectId, everyMilliseconds);
-  const asker = toAsker(caller);
   return async () => {
     if (!isDue()) return;
-    await requireAgain(deps, asker, projectId, 'files:read');
+    if (caller.kind === 'ticket') await openProject(deps, await requireTicketAgain(deps, caller), projectId, right);
+    else await requireAgain(deps, toAsker(caller), projectId, right);
   };
+}
+
+/** @throws Problem invalid_ticket */
+async function requireTicketAgain(
+  { db, now }: Pick<Deps, 'db' | 'now'>,
+  { projectId, ticketId }: TicketCaller,
+): Promise<TicketCaller> {
+  const again = await findTicketCaller(db.pool, now(), { project_id: projectId, ticket_id: ticketId });
+  if (!again) throw invalidTicket();
+  return again;
 }

@@ -41,7 +41,7 @@ export async function readArchive(
   const reopened = await reopenProject(deps, asker, projectId, 'files:read');
   if (!reopened) throw new Problem('archive_not_found');
   const { project, caller } = reopened;
-  const requireAccess = createAccessCheck(deps, caller, projectId, accessMilliseconds);
+  const requireAccess = createAccessCheck(deps, caller, projectId, 'files:read', accessMilliseconds);
   const slot = await deps.archiveSlots.take([`user ${userOf(caller)}`, `project ${projectId}`], signal);
   try {
     const gone = new AbortController();

@@ -482,6 +482,16 @@ describe('the stream', () => {
     await other.close();
   });
 
+  test('ends before the next event when its key has expired', async () => {
+    const expiresAt = new Date(service.deps.now() + 5000).toISOString();
+    const brief = await service.createKey(ada, projectId, { expiresAt });
+    const stream = await open('', { Authorization: `Bearer ${brief.key}` });
+    await stream.until('retry');
+    service.advance(5000);
+    const { id } = await createFolder2('x');
+    expect(await stream.until(id)).toMatch(/<end>$/);
+  });
+
   test.each([
     ['signs out', (bob: Person) => ok('POST', '/api/auth/sign-out', undefined, { as: bob })],
     ['ends the session from another', (_bob: Person, other: Person, id: string) => end(other, `/${id}`)],

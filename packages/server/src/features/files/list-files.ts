@@ -41,12 +41,14 @@ export async function listFiles(
   const reading: Reading = { pace: 'page', projectId, userId: userOf(caller), signal: gone };
   if (limit !== undefined || start !== undefined)
     return onePage(deps, { listed, start, limit: limit ?? defaultLimit }, extras, reading);
+  // Before the first statement, which may wait for its turn: access can be lost until it is there.
+  const requireAccess = createAccessCheck(deps, caller, projectId, 'files:read');
   const breadcrumbs = await readBreadcrumbs(deps, listed, reading);
   return streamAll(deps, {
     listed,
     breadcrumbs,
     extras,
-    requireAccess: createAccessCheck(deps, caller, projectId),
+    requireAccess,
     reading,
   });
 }

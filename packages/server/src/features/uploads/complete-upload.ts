@@ -2,6 +2,7 @@ import type { Input } from '@cadiz/contract';
 import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import type { OpenProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
@@ -43,6 +44,7 @@ export async function completeUpload(
   { uploadId, parts, ...extras }: Input<'completeUpload'>,
 ): Promise<FileView> {
   const { project, upload } = await openUpload(deps, caller, uploadId);
+  const requireAccess = createAccessCheck(deps, caller, project.id, 'files:write');
   requireNotOver(deps, upload);
   const replaced = await openReplaced(deps, caller, project.id, extras.replaces);
   const partCount = countParts(upload.file_size, upload.part_size);
@@ -59,6 +61,8 @@ export async function completeUpload(
   const ofTicket = upload.ticket_id === null ? null : await findTicketMetadata(deps, project.id, upload.ticket_id);
   const metadata = withTicketMetadata(extras.metadata, ofTicket);
   const object = await joinParts(deps, upload, parts);
+  // Some stores take minutes to join a large object.
+  await requireAccess();
   if (object.sizeBytes !== upload.file_size) {
     throw new Problem(
       'upload_size_mismatch',

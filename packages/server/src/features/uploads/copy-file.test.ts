@@ -1,6 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Facts, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type Answer,
+  type CallOptions,
+  type Facts,
+  type Person,
+  send,
+  startTestService,
+  type TestService,
+} from '../../../test/service.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 
@@ -161,4 +169,67 @@ test('when the recording fails, an object is left that is an upload like any oth
     folderId: null,
   };
   expect((await call('POST', '/record', { ...recording, storeKey: orphan?.storeKey })).status).toBe(200);
+});
+
+describe('a copy that takes long is not recorded for a caller', () => {
+  const byAda = async (method: string, path: string, body?: unknown) =>
+    expect((await service.call(method, path, { as: ada, body })).status).toBe(200);
+
+  /** Copies a file, and does something while the store copies the bytes. */
+  async function copyWhile(caller: CallOptions, project: string, act: () => Promise<unknown>): Promise<Answer> {
+    const file = await createFile({}, {}, project);
+    const { objects } = service.deps;
+    service.deps.objects = {
+      ...objects,
+      async copy(...asked) {
+        const copied = await objects.copy(...asked);
+        await act();
+        return copied;
+      },
+    };
+    try {
+      const body = { folderId: null };
+      return await service.call('POST', `/api/storage/files/${file.id}/copy`, { ...caller, body });
+    } finally {
+      service.deps.objects = objects;
+    }
+  }
+
+  test.each<[string, string, boolean, (project: string, bob: Person, keyId: string) => Promise<void>]>([
+    ['whose key is revoked', 'invalid_api_key', true, (_project, _bob, id) => byAda('DELETE', `/api/api-keys/${id}`)],
+    [
+      'whose role is lowered',
+      'role_missing',
+      true,
+      (project, bob) => byAda('PATCH', `/api/projects/${project}/members/${bob.id}`, { role: 'viewer' }),
+    ],
+    [
+      'who is removed from the project',
+      'project_not_found',
+      false,
+      (project, bob) => byAda('DELETE', `/api/projects/${project}/members/${bob.id}`),
+    ],
+    [
+      'whose session is ended',
+      'session_required',
+      false,
+      (_project, bob) => byAda('DELETE', `/api/users/${bob.id}/sessions`),
+    ],
+  ])('%s meanwhile', async (_who, code, hasKey, end) => {
+    const project = await service.createProject(ada);
+    const bob = await service.join(ada, project, 'editor');
+    const { id, key } = await service.createKey(bob, project);
+    const { body } = await copyWhile(hasKey ? { key } : { as: bob }, project, () => end(project, bob, id));
+    expect(body.code).toBe(code);
+    expect((await usageOf(project)).fileCount).toBe(1);
+  });
+
+  test('but for one who keeps access', async () => {
+    const project = await service.createProject(ada);
+    const bob = await service.join(ada, project, 'editor');
+    const { id } = await service.createKey(bob, project);
+    const revoke = () => byAda('DELETE', `/api/api-keys/${id}`);
+    expect((await copyWhile({ as: bob }, project, revoke)).status).toBe(200);
+    expect((await usageOf(project)).fileCount).toBe(2);
+  });
 });

@@ -1,6 +1,7 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import type { OpenProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
@@ -16,7 +17,8 @@ import { countInserted, type RecordDeps } from './record-upload.ts';
 
 /**
  * Copies a file within its project. The object store copies the bytes to a key like that of an upload, which is then
- * recorded: after a crash between the two, the janitor finds an upload that nobody recorded.
+ * recorded: after a crash between the two, or if the caller has lost access meanwhile, the janitor finds an upload that nobody
+ * recorded.
  */
 export async function copyFile(
   deps: RecordDeps,
@@ -24,6 +26,7 @@ export async function copyFile(
   { id, folderId, fileName }: Input<'copyFile'>,
 ): Promise<FileView> {
   const { project, file } = await openFile(deps, caller, id, 'files:write');
+  const requireAccess = createAccessCheck(deps, caller, project.id, 'files:write');
   await requireFolder(deps, project, folderId);
   requireFileSize(file.file_size, deps.config.maxUploadSizeBytes);
   const name = fileName ?? file.file_name;
@@ -39,6 +42,8 @@ export async function copyFile(
     ...(await contentOf(deps, file, storeKey)),
     ...(file.sha256 && file.sha256_state && { sha256: file.sha256.toString('hex'), sha256State: file.sha256_state }),
   };
+  // Copying a large object takes minutes.
+  await requireAccess();
   // From then on the object may be swept at any moment.
   if (deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000) {
     throw new Problem('store_unavailable', 'The object store took longer to copy the file than recording may take.');

@@ -555,6 +555,50 @@ describe('completion', () => {
   });
 });
 
+describe('a completion during which the caller loses access', () => {
+  /** Completes, and does something when the store has joined the parts. */
+  async function completeWhile(upload: Begun, by: string, act: () => Promise<unknown>): Promise<Answer> {
+    const { objects } = service.deps;
+    service.deps.objects = {
+      ...objects,
+      async completeMultipart(...asked) {
+        const outcome = await objects.completeMultipart(...asked);
+        await act();
+        return outcome;
+      },
+    };
+    try {
+      return await service.call('POST', pathOf(upload, '/complete'), { key: by, body: {} });
+    } finally {
+      service.deps.objects = objects;
+    }
+  }
+
+  const remove = async (path: string) =>
+    expect((await service.call('DELETE', path, { as: ada })).status, path).toBe(200);
+
+  test('records no file, and can be repeated by somebody else', async () => {
+    const brief = await service.createKey(ada, projectId);
+    const upload = await arrive();
+    const answer = await completeWhile(upload, brief.key, () => remove(`/api/api-keys/${brief.id}`));
+    expect(told(answer)).toBe('401 invalid_api_key');
+    expect(await filesOf(upload)).toEqual([]);
+    expect((await complete(upload)).status).toBe(200);
+  });
+
+  test.each(['ticket', 'key'])('records no file for a ticket if the %s is revoked', async (which) => {
+    const maker = await service.createKey(ada, projectId);
+    const facts = { projectId, folderId: null, maxFiles: 1, maxBytes: 5 };
+    const { body: made } = await service.call('POST', '/api/storage/tickets', { key: maker.key, body: facts });
+    const file = { projectId, fileName: 'a.bin', mimeType: 'video/mp4', fileSize: 5, folderId: null };
+    const { body: upload } = await service.call('POST', uploadsPath, { key: made.ticket, body: file });
+    await putParts(upload, Buffer.from('hello'), [1]);
+    const path = which === 'ticket' ? `/api/storage/tickets/${made.id}` : `/api/api-keys/${maker.id}`;
+    expect(told(await completeWhile(upload, made.ticket, () => remove(path)))).toBe('401 invalid_ticket');
+    expect(await filesOf(upload)).toEqual([]);
+  });
+});
+
 describe('abort', () => {
   test('leaves nothing in the store, and twice is the same', async () => {
     const upload = await begin(large.length);
