@@ -333,8 +333,9 @@ describe.each(testableKinds)('the usage of each day (%s)', (kind) => {
       });
       await Promise.all(
         Array.from({ length: 6 }, async (_, worker) => {
-          for (let n = 0; n < 5 || service.deps.now() < midnight + 100; n++) {
+          for (let n = 0, recordedAt = 0; n < 5 || recordedAt < midnight + 100; n++) {
             const file = await recordCounted(1 + worker);
+            recordedAt = Date.parse(file.createdAt);
             if (n % 2 === 0) await ok('DELETE', `/api/storage/files/${file.id}`);
             if (n % 5 === 4) await emptyTrash();
           }
