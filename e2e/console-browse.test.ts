@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import type { Client } from '@cadiz/client';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
 import { type ConsoleUnderTest, createHold, findBarriers, startConsole, triesJourneys } from './console-page.ts';
@@ -156,6 +156,36 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('moves what is chosen to a folder whose name is longer than the dialog', async () => {
+    const { projectId, cadiz } = await createFilled('Long moves');
+    const outer = 'outer '.repeat(30).trim();
+    await cadiz.folders.ensure([`${outer}/inner`]);
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('m');
+    await dialogOf(page).getByRole('button', { name: outer }).click();
+    const main = dialogOf(page).getByRole('button', { name: `Move to ${outer}` });
+    await main.waitFor();
+    for (const width of [1440, 390]) {
+      await page.setViewportSize({ width, height: 844 });
+      const edges = async (one: Locator) => {
+        const box = await one.boundingBox();
+        return [box?.x ?? 0, (box?.x ?? 0) + (box?.width ?? 0)] as const;
+      };
+      const [left, right] = await edges(dialogOf(page));
+      const [start, end] = await edges(dialogOf(page).getByRole('button', { name: 'Cancel' }));
+      expect(start).toBeGreaterThan(left);
+      const [from, to] = await edges(main);
+      expect(from).toBeGreaterThan(end);
+      expect(to).toBeLessThan(right);
+    }
+    await main.click();
+    await expect.poll(() => namesIn(cadiz, outer)).toEqual(['inner', 'a.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('chooses everything in a folder, also what it has not shown', async () => {
     const { projectId, cadiz } = await createFilled('Everything');
     await fill(cadiz, [...numbered(300), 'z keep.txt']);
@@ -164,7 +194,14 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'file 0.txt').click();
     await page.keyboard.press('Control+a');
     await page.getByText('200 selected').waitFor();
-    await page.getByRole('button', { name: 'Select all 301 in this folder' }).click();
+    // On a phone, the offer is below the actions.
+    const rest = page.getByRole('button', { name: 'Select all 301 in this folder' });
+    await page.setViewportSize({ width: 390, height: 844 });
+    const topOfRest = async () => (await rest.boundingBox())?.y;
+    const action = await page.getByRole('toolbar').getByRole('button', { name: 'Move' }).boundingBox();
+    await expect.poll(topOfRest).toBeGreaterThanOrEqual((action?.y ?? 0) + (action?.height ?? 0));
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await rest.click();
     await page.getByText('301 selected').waitFor();
     // What is not shown would be missing from an archive of it.
     await page.keyboard.press('Shift+D');
@@ -176,6 +213,25 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await dialogOf(page).getByRole('button', { name: 'Delete 300 files' }).click();
     await expect.poll(() => namesIn(cadiz, null)).toEqual(['file 1.txt']);
     await page.getByText('1 item', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has the keys of the list as soon as a folder is open', async () => {
+    const { projectId, cadiz } = await createFilled('Keys at once');
+    await cadiz.folders.ensure(['a']);
+    await fill(cadiz, ['one.txt', 'two.txt'], 'a');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByRole('link', { name: 'a', exact: true }).click();
+    await rowOf(page, 'two.txt').waitFor();
+    await page.keyboard.press('Control+a');
+    await page.getByText('2 selected').waitFor();
+    await page.reload();
+    await rowOf(page, 'two.txt').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => rowOf(page, 'one.txt').evaluate((row) => row.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('x');
+    await page.getByText('1 selected').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -89,6 +89,13 @@ const findExcess = (page: Page) =>
         `${one.tagName} ${one.className} (${overflow}) ${one.scrollWidth} > ${one.clientWidth}: ${one.innerText}`,
       );
     }
+    const rem = Number.parseFloat(getComputedStyle(document.documentElement).fontSize);
+    for (const one of document.querySelectorAll('.tile'))
+      if (one.clientWidth < 9 * rem) found.push(`a tile of ${one.clientWidth / rem} rem`);
+    // On phones, rows say how large a file is below its name.
+    const [row] = document.querySelectorAll('.row');
+    if (row && matchMedia('(max-width: 45em)').matches && !row.querySelector('.meta'))
+      found.push(`a row in one line: ${row.textContent}`);
     for (const one of document.querySelectorAll('.clip'))
       if (getComputedStyle(one).display === 'inline') found.push(`would not be cut: ${one.outerHTML}`);
     return found;
@@ -161,6 +168,8 @@ describe.runIf(triesJourneys)('every screen', () => {
   test('has room for its words, which are longest in German: on a wall, a tablet, enlarged, and on a small phone', async () => {
     const sizes = [
       { width: 3840, height: 2160 },
+      // Little more than the sidebar takes.
+      { width: 1100, height: 800 },
       { width: 900, height: 700 },
       // A window of 1440 pixels that is enlarged to 200 % has half of them.
       { width: 720, height: 450 },

@@ -362,6 +362,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.keyboard.press('Tab');
     await page.getByRole('dialog').getByRole('button', { name: 'Invite' }).click();
     const link = (await page.getByRole('dialog').locator('code').textContent()) ?? '';
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Copy');
     const guest = await tested.openPage();
     await guest.goto(link);
     await guest.getByLabel('Name').fill('Grace');

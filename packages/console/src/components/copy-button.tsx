@@ -6,6 +6,8 @@ import { text } from '../text/text.ts';
 interface CopyButtonProps {
   value: string;
   label?: string;
+  /** Whether it is the main button of a view, with its word. */
+  isMain?: boolean;
   onCopied?: () => void;
 }
 
@@ -14,7 +16,7 @@ const icons = { none: Copy, copied: Check, refused: X };
 const shownFor = { copied: 2000, refused: 10_000 };
 
 /** Copies a text, and says for a moment whether the browser has let it. */
-export function CopyButton({ value, label = text.common.copy, onCopied }: CopyButtonProps) {
+export function CopyButton({ value, label = text.common.copy, isMain = false, onCopied }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof icons>('none');
   function show(shown: keyof typeof shownFor) {
     setOutcome(shown);
@@ -31,16 +33,12 @@ export function CopyButton({ value, label = text.common.copy, onCopied }: CopyBu
     onCopied?.();
   }
   const Icon = icons[outcome];
+  const word = outcome === 'copied' ? text.common.copied : label;
   return (
     <>
-      <button
-        type="button"
-        className="copy"
-        title={label}
-        aria-label={outcome === 'copied' ? text.common.copied : label}
-        onClick={copy}
-      >
-        <Icon className="i s" aria-hidden="true" />
+      <button type="button" className={isMain ? 'btn main' : 'copy'} title={label} aria-label={word} onClick={copy}>
+        <Icon className={isMain ? 'i' : 'i s'} aria-hidden="true" />
+        {isMain && word}
       </button>
       {outcome === 'refused' && <span role="alert">{text.common.copyFailed}</span>}
     </>

@@ -265,7 +265,7 @@ export const en = {
     unshown: 'The browser cannot show this file',
     unreadable: (status: number) => `The object store answered ${status}.`,
     cut: (size: string) => `The first ${size} are shown.`,
-    bytes: (count: string) => `${count} bytes`,
+    bytes: (count: number) => plural(count, 'byte', 'bytes'),
     looksLike: (type: string) => `Looks like ${type}`,
     cutRows: (count: number) => `The first ${count} rows are shown.`,
     id: 'File id',
@@ -341,7 +341,7 @@ export const en = {
     signOutTitle: 'Sign out?',
     signOutLead: (count: number) =>
       `${plural(count, 'upload has', 'uploads have')} not ended. Signing out cancels ${count === 1 ? 'it' : 'them'}.`,
-    refusedHint: 'Try again. If it goes on like this, tell whoever runs this service the request id.',
+    refusedHint: 'Try again. If it happens again, tell whoever runs this service the request id.',
   },
 
   live: {
@@ -602,8 +602,8 @@ export const en = {
       'file.restored': 'File restored',
       'folder.deleted': 'Folder deleted',
       'folder.restored': 'Folder restored',
-      'bulk.deleted': 'Many deleted at once',
-      'bulk.restored': 'Many restored at once',
+      'bulk.deleted': 'Deleted',
+      'bulk.restored': 'Restored',
       'trash.emptied': 'Trash emptied',
       'link.created': 'Link created',
       'link.deleted': 'Link revoked',

@@ -28,7 +28,7 @@ export function Details({ projectId, file }: DetailsProps) {
         <h3>{preview.details}</h3>
         <dl className="facts">
           <Fact label={text.files.size}>
-            {formatBytes(file.fileSize)} · {preview.bytes(formatCount(file.fileSize))}
+            {formatBytes(file.fileSize)} · {preview.bytes(file.fileSize)}
           </Fact>
           <Fact label={text.files.type}>
             <span className="mono">{file.mimeType}</span>{' '}
@@ -57,15 +57,18 @@ export function Details({ projectId, file }: DetailsProps) {
       </section>
       <section className="stack g3">
         <h3>{preview.metadata}</h3>
-        <dl className="facts">
-          {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}
-          {metadata.map(([name, value]) => (
-            <Fact key={name} label={name}>
-              <bdi>{String(value)}</bdi>
-            </Fact>
-          ))}
-        </dl>
-        {metadata.length === 0 && file.externalId === null && <p className="quiet">{preview.noMetadata}</p>}
+        {metadata.length === 0 && file.externalId === null ? (
+          <p className="quiet">{preview.noMetadata}</p>
+        ) : (
+          <dl className="facts">
+            {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}
+            {metadata.map(([name, value]) => (
+              <Fact key={name} label={name}>
+                <bdi>{String(value)}</bdi>
+              </Fact>
+            ))}
+          </dl>
+        )}
         {canChange && <Button onClick={() => setEditing(true)}>{preview.editMetadata}</Button>}
         {isEditing && <MetadataDialog projectId={projectId} file={file} onClose={() => setEditing(false)} />}
       </section>

@@ -79,14 +79,16 @@ function Folder(place: Place) {
     void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
   const clearSearch = () =>
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
+  const isEmpty = !isPending && entries.length === 0;
   useLetterKeys({
+    // Where the list has the focus, it takes these keys itself.
+    ...(!isEmpty && { ArrowDown: focusList, 'Mod+a': selection.all }),
     '/': () => searchField.current?.focus(),
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
     ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
     ...(canChange && { n: createFolder }),
     ...(parent && { 'Mod+ArrowUp': () => void navigate(toFolder(projectId, parent.id)) }),
   });
-  const isEmpty = !isPending && entries.length === 0;
   const { files } = text;
   if (isGone(error))
     return <NotFound title={files.folderGone} hint={files.goneHint} ways={<WaysOn projectId={projectId} />} />;

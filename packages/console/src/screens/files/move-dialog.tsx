@@ -43,7 +43,9 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
         <>
           <Button onClick={onClose}>{text.common.cancel}</Button>
           <Button look="main" disabled={!target || isHere} onClick={() => target && onMove(target)}>
-            {files.moveTo(target?.name ?? '…')}
+            <span className="clip" title={target?.name}>
+              {files.moveTo(target?.name ?? '…')}
+            </span>
           </Button>
         </>
       }

@@ -1,23 +1,25 @@
 import { type RefObject, useLayoutEffect, useState } from 'react';
+import { phone } from '../shell/use-is-phone.ts';
 
-/** As in the styles, so that nothing has to be measured: the narrowest tile, the gap beside, and what is around it. */
-const tile = { width: 172, gap: 16, margin: 20, below: 68 };
-const headHeight = 32;
-const phone = 720;
+/** As in the styles, so that nothing has to be measured, in rem: the narrowest tile, the gap beside, and what is around it. */
+const tile = { width: 10.75, gap: 1, margin: 1.25, below: 4.25 };
+const headHeight = 2;
 
-/** The height of rows is that of the tokens. */
+/** The width and the height of rows, which is that of the tokens, in rem; and how many pixels that is. */
 function readSizes(element: HTMLElement | null) {
   const style = getComputedStyle(document.documentElement);
+  const rem = Number.parseFloat(style.fontSize);
   return {
-    width: element?.clientWidth ?? 0,
-    rowHeight: Number.parseFloat(style.getPropertyValue('--row')) * Number.parseFloat(style.fontSize),
-    isPhone: window.innerWidth <= phone,
+    rem,
+    width: (element?.clientWidth ?? 0) / rem,
+    rowHeight: Number.parseFloat(style.getPropertyValue('--row')),
+    isPhone: phone.matches,
   };
 }
 
 /** How many entries stand beside each other, how high a line of them is, in pixels, and whether there is room for names only. */
 export function useGridSizes(scroller: RefObject<HTMLElement | null>, isGrid: boolean) {
-  const [{ width, rowHeight, isPhone }, setSizes] = useState(() => readSizes(null));
+  const [{ rem, width, rowHeight, isPhone }, setSizes] = useState(() => readSizes(null));
   useLayoutEffect(() => {
     const element = scroller.current;
     if (!element) return;
@@ -26,9 +28,9 @@ export function useGridSizes(scroller: RefObject<HTMLElement | null>, isGrid: bo
     setSizes(readSizes(element));
     return () => observer.disconnect();
   }, [scroller]);
-  if (!isGrid) return { columns: 1, height: rowHeight, headHeight: isPhone ? 0 : headHeight, isPhone };
+  if (!isGrid) return { columns: 1, height: rowHeight * rem, headHeight: isPhone ? 0 : headHeight * rem, isPhone };
   const inner = Math.max(tile.width, width - 2 * tile.margin);
   const columns = Math.max(2, Math.floor((inner + tile.gap) / (tile.width + tile.gap)));
   const each = (inner - (columns - 1) * tile.gap) / columns;
-  return { columns, height: Math.round(each * 0.75) + tile.below, headHeight: 0, isPhone };
+  return { columns, height: Math.round((each * 0.75 + tile.below) * rem), headHeight: 0, isPhone };
 }

@@ -16,6 +16,9 @@ interface InviteProps {
   onClose: () => void;
 }
 
+/** The field that had the focus is gone. */
+const focusCopy = (line: HTMLElement | null): void => line?.querySelector('button')?.focus();
+
 /** Invites somebody, and shows the link, which no other answer has. */
 export function Invite({ open, projectId, onClose }: InviteProps) {
   const [role, setRole] = useState<Role>('editor');
@@ -48,9 +51,7 @@ export function Invite({ open, projectId, onClose }: InviteProps) {
             </Button>
           </>
         ) : (
-          <Button look="main" onClick={close}>
-            {text.common.close}
-          </Button>
+          <Button onClick={close}>{text.common.close}</Button>
         )
       }
     >
@@ -67,9 +68,9 @@ export function Invite({ open, projectId, onClose }: InviteProps) {
           {!problem && <ProblemNote error={error} />}
         </form>
       ) : (
-        <div className="secret">
+        <div className="secret" ref={focusCopy}>
           <code className="mono grow">{url}</code>
-          <CopyButton value={url} />
+          <CopyButton isMain value={url} />
         </div>
       )}
     </Dialog>

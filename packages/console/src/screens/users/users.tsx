@@ -37,7 +37,7 @@ function Accounts() {
       title={text.nav.people}
       lead={users.lead}
       actions={
-        <label className="input m search-field">
+        <label className="input m soft search-field">
           <Search className="i s" aria-hidden="true" />
           <span className="sr">{users.find}</span>
           <input
