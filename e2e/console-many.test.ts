@@ -314,6 +314,14 @@ describe.runIf(triesJourneys)('a search of the whole project', () => {
     await page.getByRole('grid').click({ position: { x: 500, y: 60 } });
     await page.keyboard.press('Control+a');
     await page.getByRole('button', { name: 'Select everything found in the project' }).click();
+    await page.getByText('Everything selected').waitFor();
+    const first = page.getByRole('checkbox', { name: /^Select Ferien/ }).first();
+    await first.click();
+    await page.getByText('Everything but 1 selected').waitFor();
+    await page.keyboard.press('Delete');
+    await page.getByRole('dialog', { name: 'Delete everything but 1 found in the project?' }).waitFor();
+    await page.keyboard.press('Escape');
+    await first.click();
     await page.keyboard.press('m');
     await page.getByRole('dialog', { name: 'Move everything found in the project' }).waitFor();
     await page.keyboard.press('Escape');

@@ -4,6 +4,14 @@ import type { Widen } from './widen.ts';
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('de')} ${count === 1 ? one : many}`;
 
+const inReach = (reach: 'folder' | 'project') => (reach === 'folder' ? 'in diesem Ordner' : 'aus der Suche im Projekt');
+
+const but = (excepted: number) => (excepted ? ` bis auf ${excepted.toLocaleString('de')}` : '');
+
+/** @param count null for everything but so many, which are more than are counted */
+const toMany = (count: number | null, reach: 'folder' | 'project', excepted: number) =>
+  count === null ? `Alles${but(excepted)} ${inReach(reach)}` : plural(count, 'Element', 'Elemente');
+
 export const de: Widen<typeof en> = {
   language: 'de',
   common: {
@@ -31,6 +39,7 @@ export const de: Widen<typeof en> = {
     folders: (count) => plural(count, 'Ordner', 'Ordner'),
     items: (count) => plural(count, 'Element', 'Elemente'),
     sizeOf: (used, limit) => `${used} von ${limit}`,
+    used: (used) => `${used} belegt`,
     skipToContent: 'Zum Inhalt springen',
   },
   errors: {
@@ -199,21 +208,16 @@ export const de: Widen<typeof en> = {
     actionsOf: (name) => `Aktionen für ${name}`,
     select: (name) => `${name} auswählen`,
     selection: 'Auswahl',
-    selected: (count) => `${count.toLocaleString('de')} ausgewählt`,
+    selected: (count, excepted) =>
+      `${count === null ? `Alles${but(excepted)}` : count.toLocaleString('de')} ausgewählt`,
     clearSelection: 'Auswahl aufheben',
-    everything: 'Alles ausgewählt',
-    selectAll: (total, reach) => {
-      const all = total ? `Alle ${total.toLocaleString('de')}` : 'Alles';
-      return reach === 'folder' ? `${all} in diesem Ordner auswählen` : `${all} aus der Suche im Projekt auswählen`;
-    },
+    selectAll: (total, reach) =>
+      `${total ? `Alle ${total.toLocaleString('de')}` : 'Alles'} ${inReach(reach)} auswählen`,
     deleted: (count) => `${plural(count, 'Element', 'Elemente')} im Papierkorb`,
     files: 'Dateien',
     folders: 'Ordner',
     deleteOne: (name) => `„${name}“ löschen?`,
-    deleteMany: (count, reach) => {
-      if (count !== null) return `${plural(count, 'Element', 'Elemente')} löschen?`;
-      return reach === 'folder' ? 'Alles in diesem Ordner löschen?' : 'Alles aus der Suche im Projekt löschen?';
-    },
+    deleteMany: (count, reach, excepted) => `${toMany(count, reach, excepted)} löschen?`,
     deleteLead: 'Gelöschtes kommt mit allem, was darin ist, in den Papierkorb und lässt sich von dort zurückholen.',
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,
     deleteFolders: (count) => `${plural(count, 'Ordner', 'Ordner')} löschen`,
@@ -223,10 +227,7 @@ export const de: Widen<typeof en> = {
       `Bis zu ${most} lassen sich zusammen herunterladen. Lade stattdessen den Ordner herunter, in dem sie sind.`,
     progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
-    moveTitle: (count, reach) => {
-      if (count !== null) return `${plural(count, 'Element', 'Elemente')} verschieben`;
-      return reach === 'folder' ? 'Alles in diesem Ordner verschieben' : 'Alles aus der Suche im Projekt verschieben';
-    },
+    moveTitle: (count, reach, excepted) => `${toMany(count, reach, excepted)} verschieben`,
     moveTo: (name) => `Nach ${name} verschieben`,
     moved: (count, name) => `${plural(count, 'Element', 'Elemente')} nach ${name} verschoben`,
     noFolders: 'Hier sind keine Ordner.',

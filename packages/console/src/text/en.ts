@@ -3,6 +3,14 @@
 const plural = (count: number, one: string, many: string) =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+const inReach = (reach: 'folder' | 'project') => (reach === 'folder' ? 'in this folder' : 'found in the project');
+
+const but = (excepted: number) => (excepted ? ` but ${excepted.toLocaleString('en')}` : '');
+
+/** @param count null for everything but so many, which are more than are counted */
+const toMany = (count: number | null, reach: 'folder' | 'project', excepted: number) =>
+  count === null ? `everything${but(excepted)} ${inReach(reach)}` : plural(count, 'item', 'items');
+
 export const en = {
   language: 'en',
   common: {
@@ -30,6 +38,7 @@ export const en = {
     folders: (count: number) => plural(count, 'folder', 'folders'),
     items: (count: number) => plural(count, 'item', 'items'),
     sizeOf: (used: string, limit: string) => `${used} of ${limit}`,
+    used: (used: string) => `${used} used`,
     skipToContent: 'Skip to the content',
   },
   errors: {
@@ -82,8 +91,7 @@ export const en = {
     passwordRule: 'At least 12 characters, and not one that is guessed first.',
     passwordLength: (count: number) => `${plural(count, 'character', 'characters')}.`,
     token: 'Setup token',
-    tokenHint:
-      'Asked for because this service can be reached from elsewhere. The terminal that runs it prints the token.',
+    tokenHint: 'This service can be reached from elsewhere. The terminal that runs it prints the token.',
     tokenPlaceholder: 'from the start-up message',
     createOwner: 'Create the owner’s account',
     projectTitle: 'Name a project',
@@ -104,8 +112,7 @@ export const en = {
     submit: 'Sign in',
     forgot: 'Forgot your password?',
     withPasskey: 'Sign in with a passkey',
-    noCookies:
-      'This browser keeps no cookies for this address. Signing in takes one: allow it, and load the page again.',
+    noCookies: 'This browser keeps no cookies for this address. Allow them, and load the page again.',
     withIssuer: (name: string) => `Continue with ${name}`,
     notWithIssuer: 'You are not signed in. Try again, or sign in with your password.',
     refusals: {
@@ -198,33 +205,26 @@ export const en = {
     actionsOf: (name: string) => `Actions of ${name}`,
     select: (name: string) => `Select ${name}`,
     selection: 'Selection',
-    selected: (count: number) => `${count.toLocaleString('en')} selected`,
+    selected: (count: number | null, excepted: number) =>
+      `${count === null ? `Everything${but(excepted)}` : count.toLocaleString('en')} selected`,
     clearSelection: 'Clear the selection',
-    everything: 'Everything selected',
-    selectAll: (total: number | null | undefined, reach: 'folder' | 'project') => {
-      const where = reach === 'folder' ? 'in this folder' : 'found in the project';
-      return total ? `Select all ${total.toLocaleString('en')} ${where}` : `Select everything ${where}`;
-    },
+    selectAll: (total: number | null | undefined, reach: 'folder' | 'project') =>
+      `Select ${total ? `all ${total.toLocaleString('en')}` : 'everything'} ${inReach(reach)}`,
     deleted: (count: number) => `${plural(count, 'item', 'items')} moved to the trash`,
     files: 'Files',
     folders: 'Folders',
     deleteOne: (name: string) => `Delete “${name}”?`,
-    deleteMany: (count: number | null, reach: 'folder' | 'project') => {
-      if (count !== null) return `Delete ${plural(count, 'item', 'items')}?`;
-      return reach === 'folder' ? 'Delete everything in this folder?' : 'Delete everything found in the project?';
-    },
+    deleteMany: (count: number | null, reach: 'folder' | 'project', excepted: number) =>
+      `Delete ${toMany(count, reach, excepted)}?`,
     deleteLead: 'What is deleted goes to the trash with everything in it, and can be restored from there.',
     deleteFiles: (count: number) => `Delete ${plural(count, 'file', 'files')}`,
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
     notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
-    tooManyToDownload: (most: number) =>
-      `Up to ${most} can be downloaded together. Download the folder that they are in instead.`,
+    tooManyToDownload: (most: number) => `Up to ${most} can be downloaded together. Download their folder instead.`,
     progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
-    moveTitle: (count: number | null, reach: 'folder' | 'project') => {
-      if (count !== null) return `Move ${plural(count, 'item', 'items')}`;
-      return reach === 'folder' ? 'Move everything in this folder' : 'Move everything found in the project';
-    },
+    moveTitle: (count: number | null, reach: 'folder' | 'project', excepted: number) =>
+      `Move ${toMany(count, reach, excepted)}`,
     moveTo: (name: string) => `Move to ${name}`,
     moved: (count: number, name: string) => `${plural(count, 'item', 'items')} moved to ${name}`,
     noFolders: 'No folders in here.',
@@ -337,7 +337,7 @@ export const en = {
     noProjectHint: 'It has been deleted, the address is wrong, or you are not a member.',
     crashed: 'This page has stopped working',
     crashedHint:
-      'Nothing that was saved is lost. Load the page again; if that does not help, tell whoever runs this service what is written below.',
+      'Nothing that was saved is lost. Load the page again. If it happens again, tell whoever runs this service what is below.',
     signOutTitle: 'Sign out?',
     signOutLead: (count: number) =>
       `${plural(count, 'upload has', 'uploads have')} not ended. Signing out cancels ${count === 1 ? 'it' : 'them'}.`,
@@ -374,7 +374,7 @@ export const en = {
     find: 'Find a shortcut',
     none: 'No such shortcut',
     letters: 'Single-letter shortcuts',
-    lettersHint: 'Switch them off if they get in the way of your voice control or screen reader.',
+    lettersHint: 'Switch them off if they disturb your voice control or screen reader.',
     anywhere: 'Anywhere',
     palette: 'Search or jump to',
     list: 'This list',
@@ -857,7 +857,7 @@ export const en = {
     releaseOf: (name: string) => `Release what ${name} uploaded`,
     releaseTitle: (files: number) => `Release ${plural(files, 'file', 'files')}?`,
     releaseLead:
-      'Everybody in the project sees them again, each in its folder, or in the root if that is gone. What another quarantine of the key covers stays hidden.',
+      'Everybody in the project sees them again, each in its folder, or in the root if that is gone. What another quarantine covers stays hidden.',
     trash: 'Move to the trash',
     trashOf: (name: string) => `Move to the trash what ${name} uploaded`,
     trashTitle: (files: number) => `Move ${plural(files, 'file', 'files')} to the trash?`,
@@ -865,7 +865,7 @@ export const en = {
   },
 
   tickets: {
-    lead: 'A ticket lets a page or a phone upload a limited amount for a limited time, without a key. Your server usually creates them; here you see them all.',
+    lead: 'A ticket lets a page or a phone upload a limited amount for a limited time, without a key. Your server usually creates them.',
     create: 'Create ticket',
     none: 'No tickets',
     noneHint:
@@ -1078,7 +1078,7 @@ export const en = {
     deleteForGood: 'Delete for good',
     typeName: (name: string) => `Type “${name}” to confirm`,
     force: 'Delete its files as well',
-    forceHint: 'Without this, a project that contains files, including those in its trash, is not deleted.',
+    forceHint: 'Without this, a project with files, even in its trash, is not deleted.',
     deleted: (name: string) => `${name} is deleted.`,
     reconcileTitle: 'Compare with the object store',
     reconcileLead: 'Finds objects without a file, and files whose object is gone or has changed.',

@@ -17,6 +17,9 @@ export type Reach = 'folder' | 'project';
 export const toReach = ({ select }: Chosen): Reach =>
   select !== undefined && select.folder === undefined ? 'project' : 'folder';
 
+/** How many are taken away from everything. */
+export const countExcepted = ({ select }: Chosen): number => select?.exceptIds?.length ?? 0;
+
 /** The most files that go without a question. */
 const mostUnasked = 20;
 

@@ -7,7 +7,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import { type Chosen, toReach } from './chosen.ts';
+import { type Chosen, countExcepted, toReach } from './chosen.ts';
 import { countDeleted } from './commands.ts';
 
 interface DeleteDialogProps {
@@ -34,7 +34,9 @@ export function DeleteDialog({ projectId, chosen, onDelete, onClose }: DeleteDia
       open
       onClose={onClose}
       initialFocus={safe}
-      title={isOne ? files.deleteOne(only.name) : files.deleteMany(chosen.count, toReach(chosen))}
+      title={
+        isOne ? files.deleteOne(only.name) : files.deleteMany(chosen.count, toReach(chosen), countExcepted(chosen))
+      }
       lead={files.deleteLead}
       footer={
         <>

@@ -27,7 +27,7 @@ import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { Breadcrumbs } from './breadcrumbs.tsx';
-import { mayDownload } from './chosen.ts';
+import { countExcepted, mayDownload } from './chosen.ts';
 import { FileList, focusList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { isGone, WaysOn } from './gone.tsx';
@@ -310,7 +310,7 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
   return (
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>
       <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
-      <b className="num">{count === null ? files.everything : files.selected(count)}</b>
+      <b className="num">{files.selected(count, countExcepted(chosen))}</b>
       {isKnown && <span className="num second only-wide">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (

@@ -5,7 +5,7 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
-import { type Chosen, mayMoveTo, type Target, toReach } from './chosen.ts';
+import { type Chosen, countExcepted, mayMoveTo, type Target, toReach } from './chosen.ts';
 import { useFolders } from './use-folders.ts';
 
 interface MoveDialogProps {
@@ -38,7 +38,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
       open
       onClose={onClose}
       initialFocus={toFirst}
-      title={files.moveTitle(chosen.count, toReach(chosen))}
+      title={files.moveTitle(chosen.count, toReach(chosen), countExcepted(chosen))}
       footer={
         <>
           <Button onClick={onClose}>{text.common.cancel}</Button>

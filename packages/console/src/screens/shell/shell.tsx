@@ -163,7 +163,7 @@ function Quota({ projectId }: { projectId: string }) {
   if (!data) return null;
   const { totalBytes, quotaBytes } = data;
   const used = formatBytes(totalBytes);
-  const words = quotaBytes === null ? used : text.common.sizeOf(used, formatBytes(quotaBytes));
+  const words = quotaBytes === null ? text.common.used(used) : text.common.sizeOf(used, formatBytes(quotaBytes));
   return (
     <div className="quota">
       <span className="num">{words}</span>
