@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
 import type { Deps } from '../deps.ts';
+import { Problem } from '../problem.ts';
 import { enqueue } from '../work/enqueue.ts';
 import { makeVariantKey } from './image-key.ts';
 import type { ImageView } from './image-view.ts';
@@ -34,20 +35,31 @@ const goneSeconds = 180;
 /** After this many seconds, it puts nothing any more, even if it only had a long queue: it can read the file for five minutes. */
 const lateSeconds = 600;
 
-const share = createSharing<Variant>();
+/** Undefined: the file was purged meanwhile, and its variants with it. */
+const share = createSharing<Variant | undefined>();
 
 /**
  * The variant of an image, which is made if there is none: once, however many ask for it at the same time, in this process
  * or in others. A row exists before the object does, and until it is removed.
- * @throws Problem image_refused, image_not_ready, images_off, store_unavailable
+ * @param gone the problem if the file is purged meanwhile
+ * @throws Problem image_refused, image_not_ready, images_off, store_unavailable, and `gone`
  */
-export async function openVariant(deps: VariantDeps, file: OpenedImage, spec: Spec): Promise<Variant> {
+export async function openVariant(
+  deps: VariantDeps,
+  file: OpenedImage,
+  spec: Spec,
+  gone: 'file_not_found' | 'image_not_found' | 'link_not_found',
+): Promise<Variant> {
   const ready = await findReady(deps, file, spec.text);
   if (ready) return ready;
   const state = findRefusal(deps, file);
   if (state) throw toRefused(state);
   const images = requireImages(deps);
-  return share({ images, file, what: spec.text, now: deps.now }, () => makeOrWait(deps, images, file, spec));
+  const made = await share({ images, file, what: spec.text, now: deps.now }, () =>
+    makeOrWait(deps, images, file, spec),
+  );
+  if (!made) throw new Problem(gone);
+  return made;
 }
 
 /** Why no image can be made of a file, as far as that is known. */
@@ -56,14 +68,20 @@ export function findRefusal({ images }: Pick<Deps, 'images'>, { mime_type, image
   return image === null || image.state === 'ready' ? undefined : image.state;
 }
 
-/** Makes it, or waits until another process has. */
-async function makeOrWait(deps: VariantDeps, images: ImageMaker, file: OpenedImage, spec: Spec): Promise<Variant> {
+/** Makes it, or waits until another process has. Undefined if the file is purged meanwhile. */
+async function makeOrWait(
+  deps: VariantDeps,
+  images: ImageMaker,
+  file: OpenedImage,
+  spec: Spec,
+): Promise<Variant | undefined> {
   const until = performance.now() + waitMilliseconds;
   while (true) {
     const storeKey = await claim(deps, file, spec);
     if (storeKey !== undefined) return make(deps, images, file, spec, storeKey);
     const ready = await findReady(deps, file, spec.text);
     if (ready) return ready;
+    if (!(await isThere(deps, file))) return undefined;
     if (performance.now() > until) throw notReady();
     await delay(lookMilliseconds);
   }
@@ -97,7 +115,7 @@ async function make(
   file: OpenedImage,
   spec: Spec,
   storeKey: string,
-): Promise<Variant> {
+): Promise<Variant | undefined> {
   try {
     const rendered = await images.render(toSource(deps, file), spec, ({ size }) => ({
       url: deps.objects.presignOwnPut(storeKey, size, targetSeconds),
@@ -107,6 +125,8 @@ async function make(
     if (variant) return variant;
   } catch (error) {
     await abandon(deps, file, storeKey);
+    // Its object is gone with it, or anything else that it takes.
+    if (!(await isThere(deps, file))) return undefined;
     // That may be true of this variant alone: looking at the image decides what it is.
     if (error instanceof ImageRefused && error.reason === 'too_large') await lookIfUnknown(deps, file);
     else if (error instanceof ImageRefused) await writeRefusal(deps, file, error.reason);
@@ -114,8 +134,7 @@ async function make(
   }
   // Another process has taken over.
   if (await isThere(deps, file)) throw notReady();
-  // The file was purged meanwhile, and its variants with it.
-  throw toRefused('broken');
+  return undefined;
 }
 
 async function isThere({ db }: VariantDeps, { project_id: projectId, id }: ImageFile): Promise<boolean> {

@@ -35,7 +35,7 @@ export async function getImage(
 ): Promise<SignedImage> {
   const { file } = await openFile(deps, caller, id, 'files:read');
   const options = await resolvePreset(deps, file.project_id, asked);
-  const variant = await openVariant(deps, file, toSpec(options, accept));
+  const variant = await openVariant(deps, file, toSpec(options, accept), 'file_not_found');
   const lifetime = toLifetime(deps.now(), imageSeconds);
   const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: 'inline' });
   return { url, cacheSeconds: imageSeconds / 2 };

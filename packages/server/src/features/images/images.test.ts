@@ -911,12 +911,24 @@ describe('nothing is left behind', () => {
 
   test('of a file that is purged while its variant is made', async () => {
     const { id } = await record(await paint(3000, 2000));
-    const asked = ask(id, 'w=1500');
-    await expect.poll(() => rowsOf(id)).toHaveLength(1);
+    const { key } = library;
+    const link = await service.call('POST', '/api/storage/links', { key, body: { fileId: id, image: { w: 1400 } } });
+    const body = { image: { w: 1300, f: 'auto' } };
+    const signed = await library.call('POST', `/api/storage/files/${id}/url`, body);
+    const asked = [
+      ask(id, 'w=1500'),
+      ...[link.body.url, signed.body.url].map((url) => service.call('GET', new URL(url).pathname)),
+    ];
+    await expect.poll(() => rowsOf(id)).toHaveLength(3);
     await library.call('DELETE', `/api/storage/files/${id}`);
     await library.call('DELETE', `/api/storage/trash?projectId=${library.projectId}`);
     await purgeTrash({ ...service.deps, now: () => service.deps.now() + 2 * 3600_000 }, 1000);
-    await asked;
+    const answers = await Promise.all(asked);
+    const codes = ['file_not_found', 'link_not_found', 'image_not_found'];
+    // One that is made at once is purged afterwards.
+    const gone = answers.map(({ status, body }, way) => (status === 302 ? codes[way] : body.code));
+    expect(gone).toEqual(codes);
+    expect(answers.some(({ status }) => status === 404)).toBe(true);
     await service.deps.db.pool.query('update image_variants set removable_at = now() where file_id = $1', [id]);
     await removeVariants(service.deps, never);
     expect([await keysOf(id), await rowsOf(id)]).toEqual([[], []]);

@@ -25,7 +25,7 @@ export async function openImage(
       .where(whereInSight)
       .executeTakeFirst());
   if (!file) throw new Problem('image_not_found');
-  const variant = await openVariant(deps, file, toSpec(order.options, accept));
+  const variant = await openVariant(deps, file, toSpec(order.options, accept), 'image_not_found');
   const leftSeconds = Math.max(1, Math.floor(order.expiresAt - deps.now() / 1000));
   const seconds = Math.min(leftSeconds, imageSeconds);
   const lifetime = toLifetime(deps.now(), seconds);

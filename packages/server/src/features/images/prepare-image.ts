@@ -46,7 +46,7 @@ async function prepare(deps: PrepareDeps, { projectId, id }: Subject, signal: Ab
   const failures: ImageFailed[] = [];
   for (const options of Object.values(await findPresets(deps, projectId))) {
     signal.throwIfAborted();
-    const made = openVariant(deps, { ...file, image }, toSpec(options));
+    const made = openVariant(deps, { ...file, image }, toSpec(options), 'file_not_found');
     const failure = await made.then(() => undefined, toFailure);
     if (failure) failures.push(failure);
   }
@@ -55,12 +55,12 @@ async function prepare(deps: PrepareDeps, { projectId, id }: Subject, signal: Ab
 }
 
 /**
- * Undefined if the image is too large for it, which is final. That it takes too long is the image's fault, unlike an object
+ * Undefined if the image is too large for it, which is final, or is gone. That it takes too long is the image's fault, unlike an object
  * store that does not answer.
  */
 function toFailure(error: unknown): ImageFailed | undefined {
   if (!(error instanceof Problem)) throw error;
-  if (error.code === 'image_refused') return undefined;
+  if (error.code === 'image_refused' || error.code === 'file_not_found') return undefined;
   if (error.code !== 'image_not_ready') throw error;
   return error.cause instanceof ImageFailed
     ? error.cause
