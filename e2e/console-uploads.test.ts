@@ -519,6 +519,27 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('are listed once there is a list, however long that takes to load', async () => {
+    const { page, cadiz } = await openProject('Slow to load');
+    let load = (): void => {};
+    const loaded = new Promise<void>((resolve) => {
+      load = resolve;
+    });
+    await page.route(/assets\/tray-/, async (route) => {
+      await loaded;
+      await route.continue();
+    });
+    await filesOf(page).setInputFiles(toFile('one.txt'));
+    await expect.poll(async () => Object.keys(await read(cadiz, null)), { timeout: 30_000 }).toEqual(['one.txt']);
+    // As long as what is done stays in the list.
+    await page.waitForTimeout(9000);
+    load();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('need no network where the service is on the same machine', async () => {
     const { page, projectId, cadiz } = await openProject('Aeroplane');
     // What Chromium says on a machine without any network, which reaches itself all the same.

@@ -882,8 +882,7 @@ export const de: Widen<typeof en> = {
     lead: 'Mit einem Ticket kann eine Webseite oder App ohne Schlüssel hochladen, bis zu einer Menge und einem Zeitpunkt. Meist legt dein Server Tickets an; hier siehst du alle.',
     create: 'Ticket anlegen',
     none: 'Keine Tickets',
-    noneHint:
-      'Lege eines zum Ausprobieren an, oder lass deinen Server für jeden Besucher eines anlegen. Beendete Tickets werden nach einem Monat entfernt.',
+    noneHint: 'Lege eines zum Ausprobieren an, oder lass deinen Server für jeden Besucher eines anlegen.',
     forEditors: 'Tickets sind für Eigentümer und Bearbeiter',
     forEditorsHint:
       'Als Betrachter kannst du nichts hochladen und es auch niemandem erlauben. Bitte einen Eigentümer dieses Projekts, dich zum Bearbeiter zu machen.',

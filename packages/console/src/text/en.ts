@@ -868,8 +868,7 @@ export const en = {
     lead: 'A ticket lets a page or a phone upload a limited amount for a limited time, without a key. Your server usually creates them.',
     create: 'Create ticket',
     none: 'No tickets',
-    noneHint:
-      'Create one to try it, or let your server create one for each visitor. Ended tickets are removed after a month.',
+    noneHint: 'Create one to try it, or let your server create one for each visitor.',
     forEditors: 'Tickets are for owners and editors',
     forEditorsHint:
       'As a viewer, you cannot upload, nor let others. Ask an owner of this project to make you an editor.',
@@ -1045,7 +1044,7 @@ export const en = {
     reportHint: 'The file is marked in lists.',
     refuseHint: 'The upload ends with content_mismatch.',
     images: 'Images',
-    imagesLead: 'Presets are made of every picture once it is uploaded, and asked for by their names.',
+    imagesLead: 'Presets are made of every picture once it is uploaded, and asked for by name.',
     addPreset: 'Add a preset',
     removePreset: (name: string) => `Remove the preset ${name}`,
     presetName: 'Preset',

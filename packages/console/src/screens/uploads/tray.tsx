@@ -27,11 +27,16 @@ interface TrayProps {
   setOpen: (isOpen: boolean) => void;
 }
 
+const letGo = (): void => hold(Date.now());
+
 /** All uploads of this window, in the corner, and how far they are together. On phones, one line or a sheet. */
 export function Tray(props: TrayProps) {
   const { uploads, isPhone, isOpen, setOpen } = props;
   const speed = useSpeed(uploads);
-  useEffect(() => () => hold(false), []);
+  useEffect(() => {
+    letGo();
+    return letGo;
+  }, []);
   const section = useCovering(isPhone && isOpen);
   if (isPhone && !isOpen) return <MiniTray {...props} />;
   return (
@@ -40,8 +45,8 @@ export function Tray(props: TrayProps) {
       tabIndex={-1}
       className="tray"
       aria-label={text.nav.uploads}
-      onPointerEnter={() => hold(true)}
-      onPointerLeave={() => hold(false)}
+      onPointerEnter={() => hold(Number.POSITIVE_INFINITY)}
+      onPointerLeave={letGo}
       onKeyDown={({ key }) => {
         if (key === 'Escape' && isPhone) setOpen(false);
       }}

@@ -86,8 +86,8 @@ const listeners = new Set<() => void>();
 let current = nothing;
 /** What is being prepared: how many files, and what does the same once more. */
 const preparations = new Map<AbortController, { count: number; again: () => void }>();
-/** Whether somebody is looking at the list, so that nothing leaves it. */
-let isHeld = false;
+/** Until when what is done stays in the list in any case: until it can be seen, and while somebody looks at it. */
+let heldUntil = Number.POSITIVE_INFINITY;
 
 const listed = new WeakMap<QueuedUpload, Listed>();
 const doneAt = new WeakMap<QueuedUpload, number>();
@@ -266,7 +266,7 @@ function summarize(): Uploads {
   let total = 0;
   let sending = 0;
   let found = 0;
-  const since = isHeld ? 0 : Date.now() - doneMilliseconds;
+  const since = Date.now() - doneMilliseconds;
   for (const target of targets) {
     for (const upload of target.queue.snapshot().uploads) {
       const phase = toPhase(upload);
@@ -281,7 +281,7 @@ function summarize(): Uploads {
         total += upload.size;
       }
       const one = toListed(upload, target, phase);
-      if (phase === 'done' && (doneAt.get(upload) ?? 0) <= since) continue;
+      if (phase === 'done' && Math.max(heldUntil, doneAt.get(upload) ?? 0) <= since) continue;
       found++;
       if (byPhase[phase].length < mostListed) byPhase[phase].push(one);
     }
@@ -343,9 +343,9 @@ export function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** Keeps the list as it is while somebody looks at it. */
-export function hold(held: boolean): void {
-  isHeld = held;
+/** Keeps what is done in the list until some time after this (Unix milliseconds): somebody looks at it. */
+export function hold(until: number): void {
+  heldUntil = until;
   tell();
 }
 
