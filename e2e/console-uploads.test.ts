@@ -5,7 +5,15 @@ import type { Client } from '@cadiz/client';
 import type { Locator, Page, Request, Route } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, email, findBarriers, password, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  createHold,
+  email,
+  findBarriers,
+  password,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -96,19 +104,16 @@ const isBytes = (request: Request, part = '') => request.method() === 'PUT' && r
 
 /** Keeps bytes from the object store until they are released. @param part only of requests with this in their address */
 async function holdBytes(page: Page, part = ''): Promise<Hindrance> {
-  let resolve = () => {};
-  const promise = new Promise<void>((done) => {
-    resolve = done;
-  });
+  const hold = createHold();
   const handler = async (route: Route) => {
-    if (isBytes(route.request(), part)) await promise;
+    if (isBytes(route.request(), part)) await hold.over;
     // What the page has given up meanwhile cannot go on.
     await route.continue().catch(() => undefined);
   };
   await page.route('**/*', handler);
   return {
     async release() {
-      resolve();
+      hold.release();
       await page.unroute('**/*', handler);
     },
   };
@@ -521,19 +526,16 @@ describe.runIf(triesJourneys)('uploads', () => {
 
   test('are listed once there is a list, however long that takes to load', async () => {
     const { page, cadiz } = await openProject('Slow to load');
-    let load = (): void => {};
-    const loaded = new Promise<void>((resolve) => {
-      load = resolve;
-    });
+    const hold = createHold();
     await page.route(/assets\/tray-/, async (route) => {
-      await loaded;
+      await hold.over;
       await route.continue();
     });
     await filesOf(page).setInputFiles(toFile('one.txt'));
     await expect.poll(async () => Object.keys(await read(cadiz, null)), { timeout: 30_000 }).toEqual(['one.txt']);
     // As long as what is done stays in the list.
     await page.waitForTimeout(9000);
-    load();
+    hold.release();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ state: 'detached' });
     expect(tested.complaints).toEqual([]);

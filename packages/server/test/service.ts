@@ -116,6 +116,21 @@ interface Recordable {
   fileSize: number;
 }
 
+/** Runs while the service has these operations of the object store in place of its own. */
+export async function withObjects<T>(
+  { deps }: TestService,
+  replaced: Partial<Deps['objects']>,
+  run: () => Promise<T>,
+): Promise<T> {
+  const { objects } = deps;
+  deps.objects = { ...objects, ...replaced };
+  try {
+    return await run();
+  } finally {
+    deps.objects = objects;
+  }
+}
+
 export interface TestServiceOptions {
   /** Settings as in the environment, for example `{ MAX_FILE_SIZE_BYTES: '1000' }`. */
   settings?: Record<string, string>;

@@ -55,8 +55,8 @@ async function prepare(deps: PrepareDeps, { projectId, id }: Subject, signal: Ab
 }
 
 /**
- * Undefined if the image is too large for it, which is final, or is gone. That it takes too long is the image's fault, unlike an object
- * store that does not answer.
+ * Undefined if the image is too large for it, which is final, or is gone. That it takes too long is the image's fault,
+ * unlike an object store that does not answer.
  */
 function toFailure(error: unknown): ImageFailed | undefined {
   if (!(error instanceof Problem)) throw error;

@@ -8,6 +8,7 @@ import {
   send,
   startTestService,
   type TestService,
+  withObjects,
 } from '../../../test/service.ts';
 
 const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
@@ -179,20 +180,15 @@ describe('a copy that takes long is not recorded for a caller', () => {
   async function copyWhile(caller: CallOptions, project: string, act: () => Promise<unknown>): Promise<Answer> {
     const file = await createFile({}, {}, project);
     const { objects } = service.deps;
-    service.deps.objects = {
-      ...objects,
-      async copy(...asked) {
-        const copied = await objects.copy(...asked);
-        await act();
-        return copied;
-      },
+    const copy: typeof objects.copy = async (...asked) => {
+      const copied = await objects.copy(...asked);
+      await act();
+      return copied;
     };
-    try {
-      const body = { folderId: null };
-      return await service.call('POST', `/api/storage/files/${file.id}/copy`, { ...caller, body });
-    } finally {
-      service.deps.objects = objects;
-    }
+    const body = { folderId: null };
+    return withObjects(service, { copy }, () =>
+      service.call('POST', `/api/storage/files/${file.id}/copy`, { ...caller, body }),
+    );
   }
 
   test.each<[string, string, boolean, (project: string, bob: Person, keyId: string) => Promise<void>]>([

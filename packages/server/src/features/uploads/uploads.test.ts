@@ -2,7 +2,14 @@ import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { series } from '../../../../../scripts/series.mjs';
 import { requireDrained } from '../../../test/drain-work.ts';
-import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
+import {
+  type Answer,
+  type Person,
+  send,
+  startTestService,
+  type TestService,
+  withObjects,
+} from '../../../test/service.ts';
 import { createS3Store } from '../../store/s3-store.ts';
 import { uploadWork } from './abort-overdue-upload.ts';
 
@@ -559,19 +566,14 @@ describe('a completion during which the caller loses access', () => {
   /** Completes, and does something when the store has joined the parts. */
   async function completeWhile(upload: Begun, by: string, act: () => Promise<unknown>): Promise<Answer> {
     const { objects } = service.deps;
-    service.deps.objects = {
-      ...objects,
-      async completeMultipart(...asked) {
-        const outcome = await objects.completeMultipart(...asked);
-        await act();
-        return outcome;
-      },
+    const completeMultipart: typeof objects.completeMultipart = async (...asked) => {
+      const outcome = await objects.completeMultipart(...asked);
+      await act();
+      return outcome;
     };
-    try {
-      return await service.call('POST', pathOf(upload, '/complete'), { key: by, body: {} });
-    } finally {
-      service.deps.objects = objects;
-    }
+    return withObjects(service, { completeMultipart }, () =>
+      service.call('POST', pathOf(upload, '/complete'), { key: by, body: {} }),
+    );
   }
 
   const remove = async (path: string) =>
