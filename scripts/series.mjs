@@ -80,11 +80,10 @@ export const longTests = [
  */
 export const beforeRelease = [
   'e2e/clients/clients.test.ts',
+  'e2e/downloads-in-chromium.test.ts',
   'e2e/orphans.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/tickets-killed.test.ts',
-  'packages/server/src/admin/versions.test.ts',
-  'packages/server/src/db/upgrades.test.ts',
   'packages/server/src/doctor/doctor.test.ts',
   'packages/server/src/features/downloads/archives.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
@@ -94,7 +93,15 @@ export const beforeRelease = [
   'packages/server/src/features/files/list-files-order.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
   'packages/server/src/features/janitor/reconcile-project.test.ts',
-  'packages/server/src/work/work-killed.test.ts',
+];
+
+/** The journeys through the console that `.ci/run` makes: what most people do most days. The others are left to releases. */
+export const dailyJourneys = [
+  'e2e/console.test.ts',
+  'e2e/console-browse.test.ts',
+  'e2e/console-details.test.ts',
+  'e2e/console-keys.test.ts',
+  'e2e/console-uploads.test.ts',
 ];
 
 /** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */

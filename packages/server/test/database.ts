@@ -9,9 +9,15 @@ import { findMigrated } from './migrated-database.ts';
 const serverUrl = process.env.TEST_DATABASE_URL;
 
 /**
- * The kinds of database that can be tested here: PostgreSQL only if TEST_DATABASE_URL names a superuser of a server.
+ * The kinds of database that can be opened here: PostgreSQL only if TEST_DATABASE_URL names a superuser of a server.
  */
-export const testableKinds: Database['kind'][] = serverUrl ? ['embedded', 'postgres'] : ['embedded'];
+export const reachableKinds: Database['kind'][] = serverUrl ? ['embedded', 'postgres'] : ['embedded'];
+
+/**
+ * Those that tests are repeated on. With TEST_EMBEDDED=off, the embedded database is left out where there is PostgreSQL: another run has tested it.
+ */
+export const testableKinds: Database['kind'][] =
+  serverUrl && process.env.TEST_EMBEDDED === 'off' ? ['postgres'] : reachableKinds;
 
 /**
  * A new, migrated database for the caller alone, removed when it is closed: embedded, or a new one on the server that

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createServerDatabase, openEmptyDatabase, openTestDatabase, testableKinds } from '../../test/database.ts';
+import { createServerDatabase, openEmptyDatabase, openTestDatabase, reachableKinds } from '../../test/database.ts';
 import { fromLine, toLine } from './copy-text.ts';
 import { migrate } from './migrate.ts';
 import { type Database, openDatabase } from './open.ts';
@@ -36,7 +36,7 @@ it.each([[[strange, null, '', '\\N']], [[null]], [['']]])('writes a row as a lin
   expect(fromLine(line.slice(0, -1))).toEqual(row);
 });
 
-describe.each(testableKinds)('tables (%s)', (kind) => {
+describe.each(reachableKinds)('tables (%s)', (kind) => {
   let db: Database;
   beforeAll(async () => {
     db = await openTestDatabase(kind);
@@ -69,7 +69,7 @@ describe.each(testableKinds)('tables (%s)', (kind) => {
     expect(names).toEqual(Object.keys(tables).sort());
   });
 
-  it.each(testableKinds)('fills an empty database (%s) with the same', async (other) => {
+  it.each(reachableKinds)('fills an empty database (%s) with the same', async (other) => {
     const all = await readAll(db);
     expect(all.texts.folders).toHaveLength(2);
     const copy = await openEmptyDatabase(other);
@@ -120,7 +120,7 @@ describe.each(testableKinds)('tables (%s)', (kind) => {
 
 async function* none(): AsyncGenerator<string[]> {}
 
-it.runIf(testableKinds.includes('postgres'))('fills a schema of any name from one of any name', async () => {
+it.runIf(reachableKinds.includes('postgres'))('fills a schema of any name from one of any name', async () => {
   const openSchema = async (name: string) => {
     const { url, drop } = await createServerDatabase();
     onTestFinished(drop);
