@@ -73,12 +73,15 @@ async function show(page: Page, path: string): Promise<void> {
   await isStill(page);
 }
 
-/** What is too wide for the window, and words that do not fit into their buttons, tabs and headings. */
+/** What is too large for the window, and words that do not fit into their buttons, tabs and headings. */
 const findExcess = (page: Page) =>
   page.evaluate(() => {
     const found: string[] = [];
-    const { scrollWidth, clientWidth } = document.documentElement;
+    const { scrollWidth, clientWidth, scrollHeight, clientHeight } = document.documentElement;
     if (scrollWidth > clientWidth) found.push(`${scrollWidth - clientWidth} pixels too wide`);
+    // No content is that little longer than the window: something out of sight is, and makes a scrollbar for nothing.
+    const below = scrollHeight - clientHeight;
+    if (below > 0 && below < 4) found.push(`${below} pixels too tall`);
     for (const one of document.querySelectorAll<HTMLElement>(
       'button, a, label, th, h1, h2, h3, legend, dt, dd, small, summary',
     )) {
