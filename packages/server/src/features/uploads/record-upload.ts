@@ -4,6 +4,7 @@ import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
+import { clockToleranceMilliseconds } from '../../clock-tolerance.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { countRecorded } from '../../limits/count-presigned.ts';
@@ -39,9 +40,6 @@ export type RecordDeps = Pick<
   | 'onMismatch'
   | 'now'
 >;
-
-/** Without it, fresh keys of a replica whose clock is ahead would look forged. */
-const clockToleranceMilliseconds = 15 * 60_000;
 
 /**
  * Records an uploaded file. The size and ETag come from the object store, not from the client, and so do the first bytes,
@@ -81,6 +79,7 @@ export async function checkUpload(
   });
   requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
+  // Without a tolerance, fresh keys of a replica whose clock is ahead would look forged.
   if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
   const replaced = await openReplaced(deps, caller, request.projectId, request.replaces);
   // A file that replaces another goes where that one is.
