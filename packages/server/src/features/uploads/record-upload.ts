@@ -3,6 +3,7 @@ import type { z } from 'zod';
 import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { clockToleranceMilliseconds } from '../../clock-tolerance.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
@@ -48,7 +49,10 @@ export type RecordDeps = Pick<
  */
 export async function recordUpload(deps: RecordDeps, caller: Uploader, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
+  const requireAccess = createAccessCheck(deps, caller, project.id, 'files:write');
   const checked = await checkUpload(deps, caller, project, request);
+  // A store that is in trouble takes long to answer.
+  await requireAccess();
   if ('recorded' in checked) return checked.recorded;
   const file = await insertFile(deps, caller, project, checked.facts);
   return file
