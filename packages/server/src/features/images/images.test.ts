@@ -355,6 +355,10 @@ describe('a variant', () => {
     other.advance(30_000);
     expect([await waits(), await waits()]).toEqual([60, 60]);
     expect(await rowsOf(id)).toMatchObject([{ state: 'abandoned' }, { state: 'abandoned' }]);
+    // A clock that was wrong is set back: nothing waits until then.
+    other.advance(-3600_000);
+    expect(await waits()).toBe(120);
+    expect(await rowsOf(id)).toHaveLength(3);
     // In a process that is fast enough, it is made.
     expect((await ask(id, 'w=70')).status).toBe(302);
   });

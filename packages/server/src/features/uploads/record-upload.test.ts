@@ -384,6 +384,13 @@ describe('storeKeys that presign did not give to this project (checklist 37, T4)
     await expectNothingWritten({ ...facts, projectId, storeKey }, 409, 'upload_missing');
   });
 
+  test('one that was issued before the clock was set back is recorded if its object is there', async () => {
+    service.advance(2 * hour);
+    const recording = await upload();
+    service.advance(-2 * hour);
+    expect(await record(recording)).toMatchObject({ status: 200, body: { storeKey: recording.storeKey } });
+  });
+
   test('no alteration of a good storeKey gets a row', async () => {
     const { storeKey } = await upload({ fileName: 'a.txt' });
     const before = await countRows();

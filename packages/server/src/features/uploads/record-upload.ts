@@ -83,8 +83,7 @@ export async function checkUpload(
   });
   requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
-  // Without a tolerance, fresh keys of a replica whose clock is ahead would look forged.
-  if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
+  if (issuedAt === undefined) throw notOurs();
   const replaced = await openReplaced(deps, caller, request.projectId, request.replaces);
   // A file that replaces another goes where that one is.
   const folderGone = replaced ? undefined : await settle(requireFolder(deps, project, request.folderId));
@@ -92,7 +91,9 @@ export async function checkUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
-  const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
+  // A clock that was set back has issued it if there is an object, and otherwise nobody has.
+  const isAhead = issuedAt > deps.now() + clockToleranceMilliseconds;
+  const missing = () => (isOver ? pastDeadline() : isAhead ? notOurs() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
   if (isOver) return otherwise(missing());
   const reservation = await findReservation(deps, project, request.storeKey);
