@@ -127,6 +127,20 @@ describe('credentials', () => {
     expect((await place.cadiz(['ls'], { env: other })).code).toBe(4);
   });
 
+  test('that cannot be stored are not asked for, and the file is named', async () => {
+    const file = join(place.folder, 'no-folder');
+    await writeFile(file, '');
+    const env = { ...nobody('unwritable'), XDG_CONFIG_HOME: file };
+    const { code, stderr } = await place.cadiz(['login', place.service.url], { env, input: 'hello' });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`${file}/cadiz/credentials.json cannot be written: `)]);
+  });
+
+  test('that no header can have are told by their name', async () => {
+    const { code, stderr } = await place.cadiz(['ls'], { env: { CADIZ_API_KEY: place.apiKey.replace('_', '\x07') } });
+    expect([code, stderr]).toEqual([4, expect.stringContaining('CADIZ_API_KEY is not an API key')]);
+    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `${place.apiKey}\r\n` } })).code).toBe(0);
+  });
+
   test('that are refused are not stored', async () => {
     const env = nobody('refused');
     expect((await place.cadiz(['login'], { env, input: 'hello' })).code).toBe(2);

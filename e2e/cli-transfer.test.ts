@@ -6,6 +6,7 @@ import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
 import { collect, main, startWorkplace, type Workplace } from './cli.ts';
+import { startFaultProxy } from './fault-proxy.ts';
 
 interface Report {
   done: { path: string; id: string; bytes: number }[];
@@ -473,6 +474,30 @@ test('a disk without space is told once, and what was done stays', async ({ skip
   } finally {
     disk.remove();
   }
+});
+
+test('a folder that is deleted before its files are downloaded is told once', async () => {
+  await write({ 'gone/a': 'a', 'gone/b': 'b', 'gone/c': 'c', kept: 'kept' });
+  await place.ok(['upload', '-r', name]);
+  const proxy = await startFaultProxy(Number(new URL(place.service.url).port));
+  try {
+    proxy.break(/urls$/, '503 with Retry-After', Number.POSITIVE_INFINITY);
+    const downloading = place.cadiz(['download', '-r', `cadiz:/${name}`, '--to', here('down')], {
+      env: { CADIZ_URL: proxy.url },
+    });
+    await expect.poll(() => proxy.requests).toContain('POST /api/storage/files/urls');
+    await place.ok(['rm', '-r', '--yes', `cadiz:/${name}/gone`]);
+    proxy.mend();
+    const { code, stderr } = await downloading;
+    expect(code).toBe(5);
+    expect(stderr.match(/^Error: .*$/gm)).toEqual([
+      expect.stringMatching(/gone\/[abc] and 2 more files: There is no such file\.$/),
+      'Error: 3 of 4 files failed. Run the same command again to retry them.',
+    ]);
+  } finally {
+    await proxy.close();
+  }
+  expect(await readAll(here('down', name))).toEqual({ kept: 'kept' });
 });
 
 describe('on a terminal', () => {

@@ -237,6 +237,39 @@ test('a queue goes on with another ticket when one is used up', async () => {
   ]);
 });
 
+test.each([
+  ['small files', 1000, 3, /record\/batch$/],
+  ['a file in parts', 12 * mebibyte, 1, /complete$/],
+])('a queue begins %s anew with another ticket when theirs is revoked, once', async (_, size, count, route) => {
+  const tickets: string[] = [];
+  const ticket = async () => {
+    const granted = await cadiz.tickets.create({ maxFiles: 10, maxBytes: 10 * size });
+    tickets.push(granted.id);
+    return granted;
+  };
+  const revokeFirst = (times: number): typeof fetch => {
+    let left = times;
+    return async (input, init) => {
+      if (route.test(String(input)) && left-- > 0) await cadiz.tickets.revoke(tickets.at(-1) ?? '');
+      return fetch(input, init);
+    };
+  };
+  const files = Array.from({ length: count }, (_, index) => new globalThis.File([randomBytes(size)], `${index}.bin`));
+  const uploadWith = async (given: typeof ticket | string, times: number) => {
+    const client = createClient({ baseUrl: api.url, ticket: given, fetch: revokeFirst(times), partsFrom });
+    const { uploads } = await client.uploads.create(files, { partSize }).done();
+    return uploads.map(({ state, error }) => error?.code ?? state);
+  };
+  expect(await uploadWith(ticket, 1)).toEqual(files.map(() => 'done'));
+  expect(await listed()).toHaveLength(count);
+  expect(new Set((await listed()).map(({ ticketId }) => ticketId))).toEqual(new Set([tickets[1]]));
+  const failed = files.map(() => 'invalid_ticket');
+  expect(await uploadWith(ticket, 9)).toEqual(failed);
+  expect(tickets).toHaveLength(4);
+  expect(await uploadWith((await ticket()).ticket, 1)).toEqual(failed);
+  expect(await listed()).toHaveLength(count);
+});
+
 test('what cannot succeed is told at once, with what to do', async () => {
   await expect(cadiz.upload('x', { name: 'a/b' })).rejects.toMatchObject({
     code: 'invalid_request',

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, constants, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { exitCodes, Failure, usageFailure } from './failure.ts';
+import { exitCodes, Failure, toFileSentence, usageFailure } from './failure.ts';
 
 /** What is stored of one service. */
 export interface StoredService {
@@ -70,6 +70,9 @@ export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Prom
   const stored = services[url];
   const projectId = project || env.CADIZ_PROJECT_ID;
   const given = projectId ? { projectId } : {};
+  // A header cannot have any other characters, and no key has.
+  if (/[^\x20-\x7e]/.test(env.CADIZ_API_KEY?.trim() ?? ''))
+    throw new Failure(exitCodes.signIn, 'CADIZ_API_KEY is not an API key: it contains characters that no key has.');
   if (!env.CADIZ_API_KEY)
     return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...given };
   const storedProjectId = projectId ? undefined : stored?.projectId;
@@ -109,7 +112,29 @@ export async function readStored(env: NodeJS.ProcessEnv): Promise<Stored> {
 }
 
 const writeStored = (env: NodeJS.ProcessEnv, stored: Stored): Promise<void> =>
-  writePrivately(credentialsPath(env), `${JSON.stringify(stored, null, 2)}\n`);
+  storing(env, (path) => writePrivately(path, `${JSON.stringify(stored, null, 2)}\n`));
+
+/** Makes sure, before somebody signs in, that credentials can be stored. @throws Failure */
+export const requireStorable = (env: NodeJS.ProcessEnv): Promise<void> =>
+  storing(env, async (path) => {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+    await access(dirname(path), constants.W_OK);
+  });
+
+/** @throws Failure with the file that is meant: what was being written is a draft of another name */
+async function storing(env: NodeJS.ProcessEnv, write: (path: string) => Promise<void>): Promise<void> {
+  const path = credentialsPath(env);
+  try {
+    await write(path);
+  } catch (error) {
+    const sentence = toFileSentence(error);
+    if (!sentence) throw error;
+    throw new Failure(
+      exitCodes.failed,
+      `${path} cannot be written: ${sentence}\n  Name another folder in XDG_CONFIG_HOME, or set CADIZ_URL and CADIZ_API_KEY.`,
+    );
+  }
+}
 
 /** In a new file that takes the place of the old one: never readable by others, and never half. */
 export async function writePrivately(path: string, text: string): Promise<void> {

@@ -52,13 +52,17 @@ export function toTold(error: unknown, unreachable?: string): Told {
   }
   if (isParseError(error)) return { exitCode: exitCodes.usage, message: error.message.split('. ')[0] ?? error.message };
   const { code, path } = error as NodeJS.ErrnoException;
-  const sentence = fileSentences[code ?? ''];
+  const sentence = toFileSentence(error);
   if (sentence) {
     const exitCode = code === 'ENOENT' ? exitCodes.notFound : exitCodes.failed;
     return { exitCode, message: path ? `${path}: ${sentence}` : sentence, code: code ?? '' };
   }
   return { exitCode: exitCodes.failed, message: error instanceof Error ? error.message : String(error) };
 }
+
+/** What went wrong with a file of this machine; undefined for any other error. */
+export const toFileSentence = (error: unknown): string | undefined =>
+  fileSentences[(error as NodeJS.ErrnoException).code ?? ''];
 
 /** What goes wrong with files of this machine, for people. */
 const fileSentences: Record<string, string> = {

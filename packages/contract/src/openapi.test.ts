@@ -42,6 +42,15 @@ describe('the OpenAPI document', () => {
     expect(inPath).toEqual(route.path.match(/\{\w+\}/g) ?? []);
   });
 
+  test('says which route answers with server-sent events, too', () => {
+    const streaming = entries.filter(
+      ([, route]) => 'text/event-stream' in (operationOf(route)?.responses['200']?.content ?? {}),
+    );
+    expect(streaming.map(([operationId]) => operationId)).toEqual(['readEvents']);
+    const content = operationOf(routes.readEvents)?.responses['200']?.content;
+    expect(Object.keys(content ?? {})).toEqual(['application/json', 'text/event-stream']);
+  });
+
   test.each(entries)('%s asks for no other credential than the service does', (_operationId, route) => {
     const wanted = {
       anybody: [],

@@ -73,7 +73,7 @@ function toFailure(status: number, codes: readonly ErrorCode[]): Json {
 /** Bytes of any type. */
 const fileContent = { '*/*': { schema: {} } };
 
-function toSuccess(components: Components, { redirectsTo, sendsFile, answerType, answer }: Route): Json {
+function toSuccess(components: Components, { redirectsTo, sendsFile, answerType, answer, streams }: Route): Json {
   const headers = commonHeaders;
   if (redirectsTo !== undefined) {
     const Location = { description: redirectsTo, schema: { type: 'string', format: 'uri' } };
@@ -86,7 +86,10 @@ function toSuccess(components: Components, { redirectsTo, sendsFile, answerType,
       }),
     };
   }
-  const content = { [answerType ?? 'application/json']: { schema: components.refer(answer, 'output') } };
+  const content = {
+    [answerType ?? 'application/json']: { schema: components.refer(answer, 'output') },
+    ...(streams !== undefined && { 'text/event-stream': { schema: { type: 'string', description: streams } } }),
+  };
   return { 200: { description: 'Success', headers, content } };
 }
 

@@ -261,6 +261,8 @@ export interface Route {
   answer: z.ZodType;
   /** Media type of the 200 answer; JSON by default. */
   answerType?: 'text/html' | 'application/zip';
+  /** Whoever accepts `text/event-stream` gets server-sent events instead, which this sentence describes. */
+  streams?: string;
   /** Success is a 302 without a body, to the URL in `Location`, which this sentence describes. */
   redirectsTo?: string;
   /** Success can also be a 200, 206 or 304 with the bytes of a file, of its own type. */
@@ -1280,6 +1282,8 @@ export const routes = {
     headers: { 'Last-Event-ID': 'The id of the last event of an earlier stream; it takes the place of `after`.' },
     writesAnswer: true,
     answer: EventPage,
+    streams:
+      'Blocks of `id`, `event` and `data`: the cursor, the type and the event as JSON. A block without `data` is no event, and says how far the stream has come.',
     errors: ['project_not_found', 'cursor_expired', 'too_many_streams'],
   },
   usage: {

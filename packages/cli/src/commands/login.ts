@@ -1,7 +1,7 @@
 import type { OwnApiKey } from '@cadiz/client';
 import { ask, askSecret, readInput } from '../ask.ts';
 import type { Run } from '../command.ts';
-import { readStored, type StoredService, store, toServiceUrl } from '../config.ts';
+import { readStored, requireStorable, type StoredService, store, toServiceUrl } from '../config.ts';
 import { type Context, clientOf, targetOf } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { openBrowser, receiveKey } from '../receive-key.ts';
@@ -12,6 +12,7 @@ export const run: Run<'login'> = async (context, { args, options }) => {
   const { hostname, protocol } = new URL(url);
   if (protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
     context.output.warn(`${url} is not encrypted: whoever is on the way can read the credentials.`);
+  await requireStorable(context.env);
   const known = (await readStored(context.env)).services[url] ?? {};
   if (options.account) await loginAccount(context, url, known);
   else await loginKey(context, url, known, !options['no-browser']);

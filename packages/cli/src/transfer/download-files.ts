@@ -72,13 +72,16 @@ async function downloadFile(client: Client, download: Download, how: How): Promi
       written = await continueDraft(client, file, draft, how);
       break;
     } catch (error) {
-      if (error instanceof Damaged) await rm(draft, { force: true });
+      if (error instanceof Damaged || isGone(error)) await rm(draft, { force: true });
       if (attempt === attempts || !mayPass(error)) throw error;
       await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
     }
   }
   await nameDraft({ ...download, draft, written });
 }
+
+/** The file is deleted: nothing will continue its draft. */
+const isGone = (error: unknown): boolean => isCadizError(error) && error.code === 'file_not_found';
 
 /** A broken connection, and bytes that were damaged on the way; not what the disk or the service refuses. */
 const mayPass = (error: unknown): boolean =>

@@ -20,15 +20,29 @@ export const newReport = (): Report => ({ done: [], unchanged: 0, skipped: [], f
 /** What the service answers to a key that has been revoked or has expired: to all that follows, too. */
 const refusedCode = 'invalid_api_key';
 
+/** What it answers about each file of a folder that was deleted meanwhile. */
+const goneCode = 'file_not_found';
+
 /**
- * Notes what has failed, and says so; that the credentials are refused, only once.
+ * Notes what has failed, and says so; that the credentials are refused, only once, and nothing of files that are gone
+ * (`sayGone`).
  *
  * @param say shows it, where bars may be drawn
  */
 export function noteFailure(report: Report, path: string, error: unknown, say: (message: string) => void): void {
   const isKnown = report.failed.some(({ code }) => code === refusedCode);
   const message = addFailure(report, path, error);
-  if (!isKnown || report.failed.at(-1)?.code !== refusedCode) say(message);
+  const code = report.failed.at(-1)?.code;
+  if (code !== goneCode && !(isKnown && code === refusedCode)) say(message);
+}
+
+/** Says which files were deleted before their turn: with one line, since a whole folder may have been. */
+export function sayGone(output: Output, { failed }: Report): void {
+  const gone = failed.filter(({ code }) => code === goneCode);
+  const [first] = gone;
+  if (!first) return;
+  const others = gone.length > 1 ? ` and ${count(gone.length - 1, 'more file')}` : '';
+  sayFailure(output, `${first.path}${others}`, first.error);
 }
 
 export function addFailure(report: Report, path: string, error: unknown): string {

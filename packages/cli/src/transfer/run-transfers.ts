@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts';
 import { showProgress } from '../progress.ts';
-import { noteFailure, type Report, sayFailure } from './report.ts';
+import { noteFailure, type Report, sayFailure, sayGone } from './report.ts';
 
 /** One file that goes somewhere. */
 export interface Transfer {
@@ -67,4 +67,5 @@ export async function runTransfers(
   };
   await Promise.all(Array.from({ length: concurrency }, work));
   progress.stop();
+  sayGone(output, report);
 }

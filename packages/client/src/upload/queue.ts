@@ -83,6 +83,8 @@ interface Item {
   ending: AbortController;
   /** As far as it had come when it was paused. */
   job?: Job | undefined;
+  /** Whether it was begun anew because its ticket had ended: once, so that no upload goes round for ever. */
+  isAnew?: boolean;
 }
 
 /**
@@ -231,7 +233,11 @@ export function createQueue(
       if (item.view.state === 'waiting') enqueue(item);
       if (item.view.state === 'canceled') discard(item);
     } else if (outcome.code === 'aborted') change(item, { state: 'canceled' });
-    else change(item, { state: 'failed', error: outcome });
+    else if (outcome.code === 'invalid_ticket' && !item.isAnew && !item.ending.signal.aborted) {
+      // What one ticket began, no other goes on with.
+      item.isAnew = true;
+      restart(item);
+    } else change(item, { state: 'failed', error: outcome });
   }
 
   function snapshot(): QueueSnapshot {
@@ -263,6 +269,12 @@ export function createQueue(
     item.ending = new AbortController();
     if (!active.has(item)) waiting.add(item);
     change(item, { state: 'waiting' });
+  }
+
+  function restart(item: Item): void {
+    const { error: _, ...view } = item.view;
+    item.view = { ...view, loaded: 0 };
+    enqueue(item);
   }
 
   function add(files: Iterable<Source | QueueEntry>): void {
@@ -316,11 +328,7 @@ export function createQueue(
     },
     retry(id) {
       const selected = select(id, ['failed', 'canceled']);
-      for (const item of selected) {
-        const { error: _, ...view } = item.view;
-        item.view = { ...view, loaded: 0 };
-        enqueue(item);
-      }
+      for (const item of selected) restart(item);
       begin(selected);
     },
     subscribe(listener) {

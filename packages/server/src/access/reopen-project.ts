@@ -37,20 +37,25 @@ export async function reopenProject<R extends Right>(
   }
 }
 
-/** @throws Problem invalid_api_key, session_required, and those of `openProject` */
-async function requireAgain<R extends Right>(
+/**
+ * The same, for an answer that says why not.
+ * @throws Problem invalid_api_key, session_required, and those of `openProject`
+ */
+export async function requireAgain<R extends Right>(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   asker: Asker,
   projectId: string,
   right: R,
 ): Promise<{ project: OpenProject<R>; caller: Caller }> {
-  const caller = await findCaller(deps, asker);
-  if (!caller) throw asker.kind === 'apiKey' ? invalidApiKey() : new Problem('session_required');
+  const caller = await requireCallerAgain(deps, asker);
   return { project: await openProject(deps, caller, projectId, right), caller };
 }
 
-function findCaller(deps: Pick<Deps, 'db' | 'now'>, { kind, id }: Asker): Promise<Caller | undefined> {
-  return kind === 'apiKey' ? findApiKeyCaller(deps, id) : findSessionCaller(deps, id);
+/** An earlier asker, as they are now. @throws Problem invalid_api_key, session_required */
+export async function requireCallerAgain(deps: Pick<Deps, 'db' | 'now'>, { kind, id }: Asker): Promise<Caller> {
+  const caller = await (kind === 'apiKey' ? findApiKeyCaller(deps, id) : findSessionCaller(deps, id));
+  if (!caller) throw kind === 'apiKey' ? invalidApiKey() : new Problem('session_required');
+  return caller;
 }
 
 /**

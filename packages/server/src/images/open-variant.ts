@@ -42,13 +42,15 @@ const share = createSharing<Variant | undefined>();
  * The variant of an image, which is made if there is none: once, however many ask for it at the same time, in this process
  * or in others. A row exists before the object does, and until it is removed.
  * @param gone the problem if the file is purged meanwhile
- * @throws Problem image_refused, image_not_ready, images_off, store_unavailable, and `gone`
+ * @param lookAgain called after it was made, which takes seconds: throws if it must not be shown any more
+ * @throws Problem image_refused, image_not_ready, images_off, store_unavailable, `gone`, and those of `lookAgain`
  */
 export async function openVariant(
   deps: VariantDeps,
   file: OpenedImage,
   spec: Spec,
   gone: 'file_not_found' | 'image_not_found' | 'link_not_found',
+  lookAgain?: () => Promise<unknown>,
 ): Promise<Variant> {
   const ready = await findReady(deps, file, spec.text);
   if (ready) return ready;
@@ -59,6 +61,7 @@ export async function openVariant(
     makeOrWait(deps, images, file, spec),
   );
   if (!made) throw new Problem(gone);
+  await lookAgain?.();
   return made;
 }
 

@@ -25,13 +25,17 @@ export function slowFilesOf({ support }: ImageMaker): SlowFiles {
 
 /** Known to one process only, and for a while: a busy machine must not refuse an image for good. */
 function createSlowFiles(): SlowFiles {
-  const known = new LRUCache<string, { seconds: number; until: number }>({ max: 1000 });
+  const known = new LRUCache<string, { seconds: number; at: number }>({ max: 1000 });
   return {
-    waitSeconds: (fileId, now) => Math.max(0, Math.ceil(((known.get(fileId)?.until ?? 0) - now) / 1000)),
+    waitSeconds(fileId, now) {
+      const { seconds, at } = known.get(fileId) ?? { seconds: 0, at: 0 };
+      // Noted later than now: the clock has been set back.
+      return at > now ? 0 : Math.max(0, Math.ceil(seconds - (now - at) / 1000));
+    },
     note(fileId, now) {
       const before = known.get(fileId)?.seconds;
       const seconds = before === undefined ? firstWaitSeconds : Math.min(2 * before, longestWaitSeconds);
-      known.set(fileId, { seconds, until: now + seconds * 1000 });
+      known.set(fileId, { seconds, at: now });
     },
     forget: (fileId) => known.delete(fileId),
   };

@@ -10,6 +10,7 @@ import { endImpossibleSweeps } from '../features/janitor/end-impossible-sweeps.t
 import { planReconciliations } from '../features/janitor/plan-reconciliations.ts';
 import { settleProjects } from '../features/janitor/settle-projects.ts';
 import { sweepProjects } from '../features/janitor/sweep-projects.ts';
+import { endImpossibleLooks } from '../features/tickets/end-impossible-looks.ts';
 import { lookAtReservations } from '../features/tickets/look-at-reservations.ts';
 import { tellExpired } from '../features/tickets/tell-expired.ts';
 import { purgeTrash } from '../features/trash/purge-trash.ts';
@@ -148,6 +149,7 @@ function describeJobs(deps: Deps): Jobs {
         await endImpossibleWaits(deps.db.pool, createKinds(deps));
         await endImpossiblePauses(deps);
         await endImpossibleSweeps(deps);
+        await endImpossibleLooks(deps);
         await endImpossibleCounts(deps);
       },
     },

@@ -138,10 +138,20 @@ it('runs at once what a process that died has left behind', async () => {
   await eventually(() => expect(isOver).toBe(true));
 });
 
+it('does not wait for a lease of a clock that ran ahead and has been set back', async () => {
+  await db.pool.query(
+    `insert into jobs (name, due_at, lease, leased_until)
+     values ('left', now() + interval '1 hour', gen_random_uuid(), now() + interval '1 day')`,
+  );
+  let runs = 0;
+  start([{ name: 'left', everySeconds: rarely, run: async () => void runs++ }]);
+  await eventually(() => expect(runs).toBe(1));
+});
+
 it('does not wait for such a lease where it is alone with the database', async () => {
   await db.pool.query(
     `insert into jobs (name, due_at, lease, leased_until)
-     values ('left', now() + interval '1 hour', gen_random_uuid(), now() + interval '1 hour')`,
+     values ('left', now() + interval '1 hour', gen_random_uuid(), now() + interval '50 seconds')`,
   );
   let runs = 0;
   start([{ name: 'left', everySeconds: rarely, run: async () => void runs++ }], { isAlone: true });
@@ -159,7 +169,7 @@ it('tells a run that stalled beyond its lease, and does not give back what anoth
   };
   start([{ name: 'stalled', everySeconds: rarely, run }]);
   await eventually(() => expect(runs).toBe(1));
-  await db.pool.query("update jobs set lease = gen_random_uuid(), leased_until = now() + interval '1 hour'");
+  await db.pool.query("update jobs set lease = gen_random_uuid(), leased_until = now() + interval '50 seconds'");
   await eventually(() => expect(String(reason)).toContain('taken over'));
   const { rows } = await db.pool.query('select lease from jobs');
   expect(rows[0].lease).not.toBeNull();

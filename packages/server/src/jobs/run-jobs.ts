@@ -29,7 +29,7 @@ export interface JobTimes {
 
 const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retrySeconds: 60 };
 
-/** By how much more than its interval a job may be due later: two statements see the clock at different moments. */
+/** By how much later a job may be due than its interval, or its lease may end: two statements see the clock at different moments. */
 const clockSeconds = 60;
 
 interface JobSurroundings {
@@ -73,7 +73,8 @@ export function startJobs(
 
   /**
    * Claims due jobs that nobody is running or claiming at this moment: two processes that each claim several never wait
-   * for each other. A job that is due later than it can be was planned by a clock that was wrong, and is due.
+   * for each other. A job that is due later than it can be was planned by a clock that was wrong, and is due; so is one
+   * with a lease that ends later than it can.
    */
   async function claim(): Promise<Job[]> {
     const free = jobs.filter(({ name }) => !running.has(name));
@@ -87,7 +88,7 @@ export function startJobs(
              where jobs.name = mine.name and jobs.name = any(array(
                select jobs.name from jobs join unnest($3::text[], $4::float8[]) as known (name, every) using (name)
                where leased_until is null and (due_at <= now() or due_at > now() + (every + $5) * interval '1 second')
-                 or leased_until <= now()
+                 or leased_until <= now() or leased_until > now() + ($2 + $5) * interval '1 second'
                for update of jobs skip locked
              ))
              returning jobs.name`,

@@ -46,6 +46,9 @@ export function isTicketStoreKey(storeKey: string): boolean {
 /** After the project's id, a slash and the milliseconds. */
 const digitsAt = 36 + 1 + 13;
 
+/** SQL: when the storeKey of a row was issued (Unix milliseconds). */
+export const issueTimeSql = `substr(store_key, ${36 + 1 + 1}, 13)::int8`;
+
 /**
  * When a storeKey of this project was issued (Unix milliseconds), or undefined if this project cannot have issued it.
  */

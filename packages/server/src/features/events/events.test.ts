@@ -377,6 +377,33 @@ describe('reading', () => {
     expect((await waiting).body).toEqual({ events: [], cursor: String(Number(cursor) + 1) });
   });
 
+  const byAda = (method: string, path: string, body?: object) => ok(method, path, body, { as: ada });
+
+  test.each<[string, string, 'key' | 'session', (bob: Person, keyId: string) => unknown]>([
+    ['the key is revoked', '401 invalid_api_key', 'key', (_bob, id) => byAda('DELETE', `/api/api-keys/${id}`)],
+    ['the key expires', '401 invalid_api_key', 'key', () => service.advance(5000)],
+    [
+      'the role is taken away',
+      '404 project_not_found',
+      'session',
+      ({ id }) => byAda('DELETE', `/api/projects/${projectId}/members/${id}`),
+    ],
+    [
+      'the session ends',
+      '401 session_required',
+      'session',
+      (bob) => ok('POST', '/api/auth/sign-out', undefined, { as: bob }),
+    ],
+  ])('waits no longer once %s', async (_what, expected, by, end) => {
+    const bob = await service.join(ada, projectId, 'viewer');
+    const expiresAt = new Date(service.deps.now() + 5000).toISOString();
+    const brief = await service.createKey(ada, projectId, { expiresAt });
+    const waiting = read('&after=latest&wait=30', by === 'key' ? { key: brief.key } : { as: bob });
+    await delay(100);
+    await end(bob, brief.id);
+    expect(outcome(await waiting)).toBe(expected);
+  });
+
   test('no longer finds events older than EVENT_RETENTION_DAYS, and says where to go on', async () => {
     for (const name of ['a', 'b']) await createFolder(name);
     const { cursor } = await after();

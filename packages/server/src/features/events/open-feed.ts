@@ -1,7 +1,7 @@
 import { accessTypes, type FeedType, feedTypes, type Input } from '@cadiz/contract';
-import { type Asker, type Caller, toAsker, userOf } from '../../access/caller.ts';
-import { openProject } from '../../access/open-project.ts';
-import { createAccessClock, reopenProject } from '../../access/reopen-project.ts';
+import { type Caller, toAsker, userOf } from '../../access/caller.ts';
+import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { createAccessClock, requireAgain } from '../../access/reopen-project.ts';
 import type { Deps } from '../../deps.ts';
 import type { EventRow } from '../../events/event-json.ts';
 import { attempt, Problem, settle } from '../../problem.ts';
@@ -15,8 +15,11 @@ export interface OpenFeed {
   sees(event: EventRow): boolean;
   /** The types that are seen, or undefined for all. */
   types(): readonly FeedType[] | undefined;
-  /** Looks, now and then and whenever access has changed, whether the caller may still read, and what. @returns false if not */
-  isStillOpen(): Promise<boolean>;
+  /**
+   * Looks, now and then and whenever access has changed, whether the caller may still read, and what.
+   * @throws Problem invalid_api_key, session_required, and those of `openFeed` about access
+   */
+  requireAccess(): Promise<void>;
 }
 
 export type FeedDeps = Pick<Deps, 'db' | 'access' | 'feed' | 'now'>;
@@ -30,10 +33,7 @@ export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Pr
   const { projectId } = query;
   const asker = toAsker(caller);
   const isDue = createAccessClock(deps, caller, projectId);
-  const project = await openProject(deps, caller, projectId, 'files:read');
-  if (project.within !== null) {
-    throw new Problem('scope_missing', 'A key tied to a folder cannot read the events of the whole project.');
-  }
+  requireWhole(await openProject(deps, caller, projectId, 'files:read'));
   let types = await toSeen(deps, caller, query);
   // Whoever has just changed something finds it in the answer, and `latest` comes after it.
   await deps.feed.catchUp();
@@ -43,19 +43,19 @@ export async function openFeed(deps: FeedDeps, caller: Caller, query: Query): Pr
     after: await toStart(deps, query),
     sees: ({ type }) => !types || types.includes(type),
     types: () => types,
-    async isStillOpen() {
-      if (!isDue()) return true;
-      const still = await reopen(deps, asker, projectId);
-      if (still) types = await toSeen(deps, still, query);
-      return still !== undefined;
+    async requireAccess() {
+      if (!isDue()) return;
+      const { project, caller: again } = await requireAgain(deps, asker, projectId, 'files:read');
+      requireWhole(project);
+      types = await toSeen(deps, again, query);
     },
   };
 }
 
-/** Undefined if the caller may not read any more. */
-async function reopen(deps: FeedDeps, asker: Asker, projectId: string): Promise<Caller | undefined> {
-  const reopened = await reopenProject(deps, asker, projectId, 'files:read');
-  return reopened?.project.within === null ? reopened.caller : undefined;
+/** @throws Problem scope_missing */
+function requireWhole({ within }: OpenProject): void {
+  if (within === null) return;
+  throw new Problem('scope_missing', 'A key tied to a folder cannot read the events of the whole project.');
 }
 
 /** The types that were asked for and that the caller may see: those about access are for owners. */

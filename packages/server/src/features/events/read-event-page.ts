@@ -7,8 +7,11 @@ import { type Page, readPage } from './read-page.ts';
 
 const defaultLimit = 100;
 
+/** How often a request that waits looks whether its access has ended. */
+const accessMilliseconds = 1000;
+
 /**
- * A page of events as JSON text. If there are none yet and `wait` says so, it waits for one.
+ * A page of events as JSON text. If there are none yet and `wait` says so, it waits for one, as long as the caller may read them.
  * @param gone aborts when the client has disconnected
  */
 export async function readEventPage(
@@ -28,12 +31,13 @@ export async function readEventPage(
     while (latest.events.length === 0 && !live.isOver()) {
       const left = until - performance.now();
       if (left <= 0) break;
-      if ((await live.next(left)).events.length > 0) latest = await readPage(deps, feed, latest.cursor, limit);
+      const { events } = await live.next(Math.min(left, accessMilliseconds));
+      await feed.requireAccess();
+      if (events.length > 0) latest = await readPage(deps, feed, latest.cursor, limit);
     }
     // Looking again can show that the caller sees less by now.
-    return (await feed.isStillOpen())
-      ? toText({ ...latest, events: latest.events.filter(feed.sees) })
-      : toText({ ...page, events: [] });
+    await feed.requireAccess();
+    return toText({ ...latest, events: latest.events.filter(feed.sees) });
   } finally {
     live.close();
   }

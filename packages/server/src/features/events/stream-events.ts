@@ -1,6 +1,7 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import { type EventRow, toEventJson } from '../../events/event-json.ts';
+import { settle } from '../../problem.ts';
 import { type LiveEvents, listenTo } from './live-events.ts';
 import { type FeedDeps, type OpenFeed, openFeed } from './open-feed.ts';
 import { readPage } from './read-page.ts';
@@ -35,7 +36,7 @@ async function* stream(deps: FeedDeps, feed: OpenFeed, live: LiveEvents): AsyncG
     yield Buffer.from(`retry: ${retryMilliseconds}\n${toMark(after)}`);
     for (let isBehind = true; isBehind && !live.isOver(); ) {
       const { events, cursor, isLast } = await readPage(deps, feed, after, readAtOnce);
-      if (!(await feed.isStillOpen())) return;
+      if (!(await isStillOpen(feed))) return;
       const seen = events.filter(feed.sees);
       if (seen.length > 0) yield toText(seen);
       after = cursor;
@@ -43,7 +44,7 @@ async function* stream(deps: FeedDeps, feed: OpenFeed, live: LiveEvents): AsyncG
     }
     while (!live.isOver()) {
       const { events, upTo } = await live.next(aliveMilliseconds);
-      if (live.isOver() || !(await feed.isStillOpen())) return;
+      if (live.isOver() || !(await isStillOpen(feed))) return;
       const seen = events.filter((event) => event.seq > after && feed.sees(event));
       after = Math.max(after, upTo);
       yield seen.length > 0 ? toText(seen) : Buffer.from(`: alive\n${toMark(after)}`);
@@ -51,6 +52,12 @@ async function* stream(deps: FeedDeps, feed: OpenFeed, live: LiveEvents): AsyncG
   } finally {
     live.close();
   }
+}
+
+async function isStillOpen(feed: OpenFeed): Promise<boolean> {
+  const ended = await settle(feed.requireAccess());
+  if (ended && ended.status >= 500) throw ended;
+  return !ended;
 }
 
 /** How far was looked: without data this is no event, but a client that reconnects says it as `Last-Event-ID`. */

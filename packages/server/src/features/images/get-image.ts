@@ -1,4 +1,5 @@
-import type { Caller } from '../../access/caller.ts';
+import { type Caller, toAsker } from '../../access/caller.ts';
+import { requireCallerAgain } from '../../access/reopen-project.ts';
 import type { Deps } from '../../deps.ts';
 import { openVariant } from '../../images/open-variant.ts';
 import { resolvePreset } from '../../images/presets.ts';
@@ -35,7 +36,9 @@ export async function getImage(
 ): Promise<SignedImage> {
   const { file } = await openFile(deps, caller, id, 'files:read');
   const options = await resolvePreset(deps, file.project_id, asked);
-  const variant = await openVariant(deps, file, toSpec(options, accept), 'file_not_found');
+  const variant = await openVariant(deps, file, toSpec(options, accept), 'file_not_found', async () => {
+    await openFile(deps, await requireCallerAgain(deps, toAsker(caller)), id, 'files:read');
+  });
   const lifetime = toLifetime(deps.now(), imageSeconds);
   const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: 'inline' });
   return { url, cacheSeconds: imageSeconds / 2 };

@@ -355,6 +355,10 @@ describe('a variant', () => {
     other.advance(30_000);
     expect([await waits(), await waits()]).toEqual([60, 60]);
     expect(await rowsOf(id)).toMatchObject([{ state: 'abandoned' }, { state: 'abandoned' }]);
+    // A clock that was wrong is set back: nothing waits until then.
+    other.advance(-3600_000);
+    expect(await waits()).toBe(120);
+    expect(await rowsOf(id)).toHaveLength(3);
     // In a process that is fast enough, it is made.
     expect((await ask(id, 'w=70')).status).toBe(302);
   });
@@ -932,6 +936,32 @@ describe('nothing is left behind', () => {
     await service.deps.db.pool.query('update image_variants set removable_at = now() where file_id = $1', [id]);
     await removeVariants(service.deps, never);
     expect([await keysOf(id), await rowsOf(id)]).toEqual([[], []]);
+  });
+
+  test.each<[string, (fileId: string, keyId: string, linkId: string) => string, string[]]>([
+    ['whose key is revoked', (_id, keyId) => `/api/api-keys/${keyId}`, ['invalid_api_key', '302', '302']],
+    ['whose link is deleted', (_id, _key, linkId) => `/api/storage/links/${linkId}`, ['302', 'link_not_found', '302']],
+    [
+      'that is moved to the trash',
+      (id) => `/api/storage/files/${id}`,
+      ['file_not_found', 'link_not_found', 'image_not_found'],
+    ],
+  ])('of a file %s while its variant is made', async (_what, toPath, expected) => {
+    const { other, maker, letGo } = await startBusy();
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    const brief = await service.createKey(own.ada, own.projectId);
+    const link = await own.call('POST', '/api/storage/links', { fileId: id, image: { w: 14 } });
+    const signed = await own.call('POST', `/api/storage/files/${id}/url`, { image: { w: 13 } });
+    const asked = [
+      other.call('GET', `/api/storage/files/${id}/image?w=15`, { key: brief.key }),
+      ...[link, signed].map(({ body }) => other.call('GET', new URL(body.url).pathname)),
+    ];
+    await expect.poll(() => maker.figures().waiting).toBe(3);
+    expect((await own.call('DELETE', toPath(id, brief.id, link.body.id), undefined, { as: own.ada })).status).toBe(200);
+    await letGo();
+    const answers = await Promise.all(asked);
+    expect(answers.map(({ status, body }) => body?.code ?? `${status}`)).toEqual(expected);
   });
 
   test('by jobs that look for what nobody knows: variants stay, and strays go', async () => {

@@ -14,10 +14,23 @@ export async function openImage(
   token: string,
   { accept, method }: Asking,
 ): Promise<SignedImage> {
-  const order = deps.imageTokens.open(token);
+  const { order, file } = await openToken(deps, token);
+  const variant = await openVariant(deps, file, toSpec(order.options, accept), 'image_not_found', () =>
+    openToken(deps, token),
+  );
+  const leftSeconds = Math.max(1, Math.floor(order.expiresAt - deps.now() / 1000));
+  const seconds = Math.min(leftSeconds, imageSeconds);
+  const lifetime = toLifetime(deps.now(), seconds);
+  const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: order.disposition });
+  return { url, cacheSeconds: seconds / 2 };
+}
+
+/** @throws Problem image_not_found */
+async function openToken({ db, imageTokens }: Pick<Deps, 'db' | 'imageTokens'>, token: string) {
+  const order = imageTokens.open(token);
   const file =
     order &&
-    (await deps.db.kysely
+    (await db.kysely
       .selectFrom('files')
       .selectAll()
       .select(imageOfFile.as('image'))
@@ -25,10 +38,5 @@ export async function openImage(
       .where(whereInSight)
       .executeTakeFirst());
   if (!file) throw new Problem('image_not_found');
-  const variant = await openVariant(deps, file, toSpec(order.options, accept), 'image_not_found');
-  const leftSeconds = Math.max(1, Math.floor(order.expiresAt - deps.now() / 1000));
-  const seconds = Math.min(leftSeconds, imageSeconds);
-  const lifetime = toLifetime(deps.now(), seconds);
-  const url = signVariant(deps, variant, file.file_name, { ...lifetime, method, disposition: order.disposition });
-  return { url, cacheSeconds: seconds / 2 };
+  return { order, file };
 }

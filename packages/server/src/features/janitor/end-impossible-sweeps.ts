@@ -1,8 +1,7 @@
+import { clockToleranceMilliseconds } from '../../clock-tolerance.ts';
 import type { Deps } from '../../deps.ts';
 import { keepMilliseconds } from './orphaned-before.ts';
 
-/** By how much the clocks of two processes may differ. */
-const clockToleranceMilliseconds = 15 * 60_000;
 const dayMilliseconds = 24 * 3600_000;
 
 /**

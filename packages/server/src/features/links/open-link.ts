@@ -41,7 +41,13 @@ const sql = `
  */
 export async function openLink(deps: Pick<Deps, 'db' | 'linkTokens' | 'now'>, token: string): Promise<LinkedFile> {
   const id = deps.linkTokens.open(token);
-  const file = id && (await findLinked(deps, id));
+  if (!id) throw new Problem('link_not_found');
+  return requireLinked(deps, id);
+}
+
+/** @throws Problem link_not_found */
+export async function requireLinked(deps: Pick<Deps, 'db' | 'now'>, linkId: string): Promise<LinkedFile> {
+  const file = await findLinked(deps, linkId);
   if (!file) throw new Problem('link_not_found');
   return file;
 }

@@ -9,7 +9,7 @@ import { toImageName } from '../../images/sign-image.ts';
 import { isImageType } from '../../images/source.ts';
 import { type Options, type Spec, snap, toSpec, toStrippedSpec } from '../../images/spec.ts';
 import { Problem } from '../../problem.ts';
-import type { LinkedFile } from './open-link.ts';
+import { type LinkedFile, requireLinked } from './open-link.ts';
 
 type ImageDeps = Pick<Deps, 'db' | 'objects' | 'images' | 'log' | 'now'>;
 
@@ -41,7 +41,9 @@ function hasOptions(query: Options): boolean {
 
 /** The link's file with the object of the variant in place of its own. */
 async function withVariant(deps: ImageDeps, file: LinkedFile, spec: Spec): Promise<LinkedFile> {
-  const { storeKey, contentType, bytes, etag } = await openVariant(deps, toImage(file), spec, 'link_not_found');
+  const { storeKey, contentType, bytes, etag } = await openVariant(deps, toImage(file), spec, 'link_not_found', () =>
+    requireLinked(deps, file.linkId),
+  );
   const fileName = toImageName(file.fileName, contentType);
   return { ...file, storeKey, mimeType: contentType, fileSize: bytes, etag, fileName };
 }
@@ -72,6 +74,8 @@ async function withoutLocation(deps: ImageDeps, file: LinkedFile): Promise<Linke
   const isKnown = file.image?.state === 'ready';
   if (!isKnown && [mimeType, detected].every((type) => drawn.test(type))) return file;
   const view = file.image ?? (await lookTogether(deps, toImage({ ...file, mimeType })));
+  // Looking takes seconds.
+  if (!file.image) await requireLinked(deps, file.linkId);
   if (view.state !== 'ready') throw toRefused(view.state);
   if (view.hasLocation === false) return file;
   const format = /^image\/(png|webp|avif)\s*(?:;|$)/i.exec(mimeType)?.[1]?.toLowerCase() as Spec['format'] | undefined;

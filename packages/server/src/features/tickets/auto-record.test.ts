@@ -3,6 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
 import { Problem } from '../../problem.ts';
 import { recordReserved } from '../uploads/record-reserved.ts';
+import { endImpossibleLooks } from './end-impossible-looks.ts';
 import { lookAtReservations } from './look-at-reservations.ts';
 
 const secret = 'a secret of the object store';
@@ -99,6 +100,20 @@ describe('what has arrived with a ticket that records by itself', () => {
     expect(await reservationsOf(made)).toEqual([]);
     // A client that comes late gets that file.
     expect((await record(made.ticket, storeKey)).body.id).toBe(file.id);
+  });
+
+  test('is recorded after the clock was set back, whether it was seen before or not', async () => {
+    service.advance(120 * minute);
+    const made = await create();
+    await upload(made.ticket);
+    await look();
+    await upload(made.ticket);
+    service.advance(-120 * minute);
+    await endImpossibleLooks(service.deps);
+    await look(0);
+    expect(await listed()).toEqual([]);
+    await look();
+    expect(await listed()).toHaveLength(2);
   });
 
   test('is not recorded by the service with any other ticket', async () => {

@@ -2,6 +2,7 @@ import type { Input } from '@cadiz/contract';
 import pLimit from 'p-limit';
 import type { Uploader } from '../../access/caller.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import { attempt, type Outcome, ofEntry, Problem, requireAll, settle } from '../../problem.ts';
 import type { FileView } from '../../views/file-view.ts';
 import { findDifferences, requireSameFacts } from './find-differences.ts';
@@ -30,9 +31,12 @@ export async function recordBatch(
   { projectId, files, atomic = false }: Input<'recordBatch'>,
 ): Promise<{ results: ({ file: FileView } | { problem: Problem })[] }> {
   const project = await openProject(deps, caller, projectId, 'files:write');
+  const requireAccess = createAccessCheck(deps, caller, project.id, 'files:write');
   const requests = files.map((file) => ({ ...file, projectId }));
   const limit = pLimit(checkedAtOnce);
   const checked = await limit.map(requests, (request) => settle(checkUpload(deps, caller, project, request)));
+  // Asking a slow store for a hundred objects takes minutes.
+  await requireAccess();
   const record = atomic ? recordAll : recordEach;
   const outcomes = await record(deps, caller, project, sortOut(requests, checked));
   return { results: outcomes.map((file) => (file instanceof Problem ? { problem: file } : { file })) };

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
+import { type Answer, send, startTestService, type TestService, withObjects } from '../../../test/service.ts';
 import { createApp } from '../../http/app.ts';
 import type { ObjectStore } from '../../store/object-store.ts';
 import { createS3Store } from '../../store/s3-store.ts';
@@ -384,6 +384,13 @@ describe('storeKeys that presign did not give to this project (checklist 37, T4)
     await expectNothingWritten({ ...facts, projectId, storeKey }, 409, 'upload_missing');
   });
 
+  test('one that was issued before the clock was set back is recorded if its object is there', async () => {
+    service.advance(2 * hour);
+    const recording = await upload();
+    service.advance(-2 * hour);
+    expect(await record(recording)).toMatchObject({ status: 200, body: { storeKey: recording.storeKey } });
+  });
+
   test('no alteration of a good storeKey gets a row', async () => {
     const { storeKey } = await upload({ fileName: 'a.txt' });
     const before = await countRows();
@@ -525,5 +532,33 @@ describe('the recording deadline', () => {
     const recording = await upload();
     service.advance(24 * hour + 1000);
     await expectNothingWritten(recording, 400, 'invalid_store_key');
+  });
+});
+
+describe('after the store has taken long', () => {
+  /** Records by a key that is revoked before the store answers. */
+  async function recordRevoked(path: string, toBody: (recording: Recording) => object): Promise<Answer> {
+    const recording = await upload();
+    const { id, key: brief } = await service.createKey(ada, projectId);
+    const { objects } = service.deps;
+    const peek: typeof objects.peek = async (...asked) => {
+      const object = await objects.peek(...asked);
+      await service.call('DELETE', `/api/api-keys/${id}`, { as: ada });
+      return object;
+    };
+    const answer = await withObjects(service, { peek }, () =>
+      service.call('POST', path, { key: brief, body: toBody(recording) }),
+    );
+    expect(await rowsOf(recording.storeKey)).toEqual([]);
+    return answer;
+  }
+
+  test.each<[string, string, (recording: Recording) => object]>([
+    ['one', '/api/storage/record', (recording) => recording],
+    ['a batch', '/api/storage/record/batch', (recording) => ({ projectId, files: [recording] })],
+    ['all or none', '/api/storage/record/batch', (recording) => ({ projectId, files: [recording], atomic: true })],
+  ])('nothing is recorded with a key that was revoked meanwhile: %s', async (_what, path, toBody) => {
+    const { status, body } = await recordRevoked(path, toBody);
+    expect([status, body.code]).toEqual([401, 'invalid_api_key']);
   });
 });

@@ -3,7 +3,9 @@ import type { z } from 'zod';
 import type { Uploader } from '../../access/caller.ts';
 import { isWithin } from '../../access/is-within.ts';
 import { type OpenProject, openProject } from '../../access/open-project.ts';
+import { createAccessCheck } from '../../access/reopen-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
+import { clockToleranceMilliseconds } from '../../clock-tolerance.ts';
 import { type Inspected, inspectObject } from '../../content/inspect-content.ts';
 import type { Deps } from '../../deps.ts';
 import { countRecorded } from '../../limits/count-presigned.ts';
@@ -40,9 +42,6 @@ export type RecordDeps = Pick<
   | 'now'
 >;
 
-/** Without it, fresh keys of a replica whose clock is ahead would look forged. */
-const clockToleranceMilliseconds = 15 * 60_000;
-
 /**
  * Records an uploaded file. The size and ETag come from the object store, not from the client, and so do the first bytes,
  * which are compared with the declared type. Safe to repeat: the unique (project_id, store_key) admits one row, and every
@@ -50,7 +49,10 @@ const clockToleranceMilliseconds = 15 * 60_000;
  */
 export async function recordUpload(deps: RecordDeps, caller: Uploader, request: Recording): Promise<FileView> {
   const project = await openProject(deps, caller, request.projectId, 'files:write');
+  const requireAccess = createAccessCheck(deps, caller, project.id, 'files:write');
   const checked = await checkUpload(deps, caller, project, request);
+  // A store that is in trouble takes long to answer.
+  await requireAccess();
   if ('recorded' in checked) return checked.recorded;
   const file = await insertFile(deps, caller, project, checked.facts);
   return file
@@ -81,7 +83,7 @@ export async function checkUpload(
   });
   requireWithinTicket(caller, request);
   const issuedAt = findIssueTime(project.id, request.storeKey);
-  if (issuedAt === undefined || issuedAt > deps.now() + clockToleranceMilliseconds) throw notOurs();
+  if (issuedAt === undefined) throw notOurs();
   const replaced = await openReplaced(deps, caller, request.projectId, request.replaces);
   // A file that replaces another goes where that one is.
   const folderGone = replaced ? undefined : await settle(requireFolder(deps, project, request.folderId));
@@ -89,7 +91,9 @@ export async function checkUpload(
   requireFileSize(request.fileSize, deps.config.maxFileSizeBytes);
   // After the deadline the object may be swept at any moment, so only an existing recording is answered.
   const isOver = deps.now() > issuedAt + deps.config.recordDeadlineSeconds * 1000;
-  const missing = () => (isOver ? pastDeadline() : new Problem('upload_missing'));
+  // A clock that was set back has issued it if there is an object, and otherwise nobody has.
+  const isAhead = issuedAt > deps.now() + clockToleranceMilliseconds;
+  const missing = () => (isOver ? pastDeadline() : isAhead ? notOurs() : new Problem('upload_missing'));
   await requireNotElsewhere(deps, project, request.storeKey, missing);
   if (isOver) return otherwise(missing());
   const reservation = await findReservation(deps, project, request.storeKey);

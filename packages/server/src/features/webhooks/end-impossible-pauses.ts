@@ -1,10 +1,8 @@
+import { clockToleranceMilliseconds } from '../../clock-tolerance.ts';
 import type { Deps } from '../../deps.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { longestPauseSeconds } from '../../webhooks/schedule.ts';
 import { enqueueSql, notifyWorkSql } from '../../work/enqueue.ts';
-
-/** By how much the clocks of two processes may differ. */
-const clockToleranceMilliseconds = 15 * 60_000;
 
 /**
  * Makes due what a clock that was wrong has planned: a delivery that waits since an attempt that is still to come, or
