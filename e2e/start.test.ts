@@ -82,7 +82,7 @@ describe('a start that cannot succeed says why in one sentence', () => {
       S3_SECRET_ACCESS_KEY: 's',
     };
     expect(await refusal({ ...settings, ...s3 })).toMatch(
-      /^The object store at http:\S+ does not answer\. Check S3_ENDPOINT, and that the store is running \(.*ECONNREFUSED.*\)\.$/,
+      /^The object store at http:\S+ does not answer: nothing listens there\. Check S3_ENDPOINT, and that the store is running\.$/,
     );
   });
 

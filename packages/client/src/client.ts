@@ -685,7 +685,9 @@ export function createClient(options: UploaderOptions) {
        * left off, keep the `seq` of the last event, and give it as `after`.
        *
        * @example
-       * for await (const event of cadiz.events.follow({ types: ['file.created'] })) console.log(event.data.fileName);
+       * for await (const event of cadiz.events.follow({ types: ['file.created', 'file.deleted'] })) {
+       *   if (event.type === 'file.created') console.log(event.data.fileName);
+       * }
        * @throws CadizError `cursor_expired` if what came after `after` is no longer kept
        */
       async *follow({ after = 'latest', types, signal }: FollowOptions = {}): AsyncGenerator<Event, void> {

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,21 +19,30 @@ const pages = [
 /** What the samples leave to their readers. */
 const surroundings = `
   declare const cadiz: import('@cadiz/client').Client;
-  declare const isCadizError: typeof import('@cadiz/client').isCadizError;
-  declare const [baseUrl, apiKey, id, cursor]: string[];
-  declare const photo: Blob;
+  declare const { createClient, createTicketHandler, imageUrl, isCadizError, srcset }: typeof import('@cadiz/client');
+  declare const { openFile, resumeFile }: typeof import('@cadiz/client/node');
+  declare const { useFiles, useUploads }: typeof import('@cadiz/client/react');
+  declare const { createQueue, createUploader }: typeof import('@cadiz/client/upload');
+  declare const { verifyWebhook }: typeof import('@cadiz/client/webhooks');
+  declare const uploader: import('@cadiz/client/upload').Uploader;
+  declare const [baseUrl, apiKey, projectId, id, uploadId, cursor]: string[];
+  declare const ids: string[];
+  declare const error: unknown;
+  declare const [folder, link, ticket, operation, a, b]: { id: string; url: string }[];
+  declare const [photo, video]: Blob[];
   declare const file: import('@cadiz/client').File & Blob;
   declare const files: FileList;
   declare const input: HTMLInputElement;
-  declare const image: HTMLImageElement;
+  declare const [image, img]: HTMLImageElement[];
   declare const request: Request;
   declare let lastSeq: number;
   interface Project { id: string; name: string }
   declare function show(...shown: unknown[]): void;
   declare function askForMoreSpace(): void;
+  declare function tryAgainLater(): void;
   declare function getTicket(): Promise<string>;
   declare function findUser(request: Request): Promise<{ id: string } | undefined>;
-  declare function index(id: string, name: string): Promise<void>;
+  declare function index(of: unknown, name?: string): Promise<void>;
   declare function handle(event: import('@cadiz/client').Event): Promise<void>;
 `;
 
@@ -48,7 +57,25 @@ const options = {
   types: ['node'],
 };
 
-test('every TypeScript sample of the documentation compiles in strict mode', async () => {
+const inPage = /^```(?<kind>tsx?)\n(?<code>.*?)^```/gms;
+const inDocstring = /^ *\* @example\n(?<code>(?: *\* (?!@).*\n)+)/gm;
+
+/** Every sample, and the kind of file that it needs, by what to call it. */
+async function* findSamples(): AsyncGenerator<{ name: string; kind: string; code: string }> {
+  const sources = (await readdir(join(root, 'packages/client/src'), { recursive: true }))
+    .filter((name) => name.endsWith('.ts') && !name.endsWith('.test.ts'))
+    .map((name) => `packages/client/src/${name}`);
+  for (const path of [...pages, ...sources]) {
+    const text = await readFile(join(root, path), 'utf8');
+    const found = text.matchAll(path.endsWith('.ts') ? inDocstring : inPage);
+    for (const { index, groups: { kind = 'tsx', code = '' } = {} } of found) {
+      const line = text.slice(0, index).split('\n').length;
+      yield { name: `${path.replaceAll('/', '-')}-${line}`, kind, code: code.replaceAll(/^ *\* /gm, '') };
+    }
+  }
+}
+
+test('every TypeScript sample of the documentation and the docstrings compiles in strict mode', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-samples-'));
   try {
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -56,12 +83,11 @@ test('every TypeScript sample of the documentation compiles in strict mode', asy
     await writeFile(join(folder, 'tsconfig.json'), JSON.stringify({ compilerOptions: options }));
     await writeFile(join(folder, 'surroundings.d.ts'), surroundings);
     let samples = 0;
-    for (const page of pages) {
-      const text = await readFile(join(root, page), 'utf8');
-      for (const [, kind = '', sample = ''] of text.matchAll(/^```(tsx?)\n(.*?)^```/gms))
-        await writeFile(join(folder, `${page.replaceAll('/', '-')}-${samples++}.${kind}`), `${sample}export {};\n`);
+    for await (const { name, kind, code } of findSamples()) {
+      await writeFile(join(folder, `${name}.${kind}`), `${code}export {};\n`);
+      samples += 1;
     }
-    expect(samples).toBeGreaterThan(12);
+    expect(samples).toBeGreaterThan(70);
     const compiled = promisify(execFile)(join(root, 'node_modules/.bin/tsc'), ['-p', folder]);
     const { stdout } = await compiled.catch((error: { stdout: string }) => error);
     expect(stdout).toBe('');

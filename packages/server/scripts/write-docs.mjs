@@ -73,6 +73,8 @@ events 1, 2, 3 and so on (\`seq\`), without a gap; the events of one file or fol
 
 ## Read them
 
+With \`CADIZ_URL\`, \`CADIZ_PROJECT_ID\` and \`CADIZ_API_KEY\` set, as for [\`cadiz\`](cli.md#environment):
+
 \`\`\`bash
 curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=latest" -H "Authorization: Bearer $CADIZ_API_KEY"
 # {"events":[],"cursor":"41"}

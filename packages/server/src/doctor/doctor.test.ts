@@ -363,6 +363,24 @@ describe('settings that are wrong', () => {
     expect((await look(settings)).isWell).toBe(true);
   });
 
+  test.each([
+    ['on a full disk', 507, 'InsufficientStorage', /^Make room in the object store/],
+    ['with a quota that is used up', 403, 'QuotaExceeded', /^Make room in the object store/],
+    ['that has a fault', 500, 'InternalError', /^See the log of the object store/],
+    ['that does not allow it', 403, 'AccessDenied', /^Allow the access key s3:PutObject/],
+  ])('a store %s, which takes no uploads', async (_what, status, code, mend) => {
+    const server = http.createServer((request, response) => {
+      request.resume();
+      if (request.method === 'PUT') response.writeHead(status).end(`<Error><Code>${code}</Code></Error>`);
+      else response.end('<ListBucketResult></ListBucketResult>');
+    });
+    const endpoint = `http://127.0.0.1:${await serve(server)}`;
+    expect((await look({ ...tested.settings, endpoint })).results.get('write-read-remove')).toMatchObject({
+      found: `A PUT is answered ${status} ${code}.`,
+      mend: expect.stringMatching(mend),
+    });
+  });
+
   test.each([-20, 20])('a clock that is %i minutes off', async (minutes) => {
     const settings = await openEmbedded({ now: () => Date.now() });
     const now = () => Date.now() + minutes * 60_000;
@@ -477,6 +495,7 @@ describe('what stands between', () => {
     expect(results.get('clients-reach')).toMatchObject({
       verdict: 'failed',
       found: expect.stringContaining('its certificate is self-signed'),
+      mend: expect.stringContaining('NODE_EXTRA_CA_CERTS (in .env, it has no effect)'),
     });
   });
 });

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
 
 test.each([
@@ -17,6 +18,31 @@ test.each([
   ['an address of another machine', '203.0.113.7', /^HOST=203\.0\.113\.7 is not an IP address of this machine: .*\.$/],
 ])('a service that should listen on %s says which setting is wrong', async (_, host, sentence) => {
   const [error] = await once(createServer().listen({ host, port: 0 }), 'error').catch((caught) => [caught]);
+  expect(toSentence(error)).toMatch(sentence);
+});
+
+test.each([
+  [
+    'another protocol',
+    'https',
+    /: it does not speak TLS \(\w+\)\. Check S3_ENDPOINT: it may have to start with http:\/\/\.$/,
+  ],
+  [
+    'no protocol',
+    'http',
+    /: it does not speak HTTP \(\w+\)\. Check S3_ENDPOINT: it may have to start with https:\/\/\.$/,
+  ],
+])('an object store that speaks %s', async (_, protocol, sentence) => {
+  const server = createServer((socket) => socket.end('220 Hello\r\n')).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
+  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
+  onTestFinished(() => {
+    store.close();
+    server.close();
+  });
+  const error: unknown = await store.prepare().catch((reason: unknown) => reason);
   expect(toSentence(error)).toMatch(sentence);
 });
 

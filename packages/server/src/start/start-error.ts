@@ -3,6 +3,7 @@ import { DatabaseUnreachable } from '../db/database-errors.ts';
 import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
+import { explainFailure } from '../store/explain-failure.ts';
 
 /** What PostgreSQL answers to a statement that writes where nothing can be written. */
 const readOnlyTransaction = '25006';
@@ -20,8 +21,14 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
   // Its reason is that of a server, which may have the words of an error of a folder.
   if (error instanceof DatabaseUnreachable) return error.message;
   if (error instanceof Problem && error.code === 'store_unavailable') {
-    const reason = error.cause instanceof Error ? ` (${error.cause.message || error.cause.name})` : '';
-    return `${error.message} Check S3_ENDPOINT, and that the store is running${reason}.`;
+    if (!(error.cause instanceof Error)) return `${error.message} Check S3_ENDPOINT, and that the store is running.`;
+    const cause: SystemError = error.cause;
+    const { found, mend } = explainFailure(cause, {
+      host: cause.hostname ?? '',
+      setting: 'S3_ENDPOINT',
+      what: 'the store',
+    });
+    return `${error.message.replace(/\.$/, '')}: ${found}. ${mend}`;
   }
   const { code, port, address, path, syscall, hostname } = error as SystemError;
   if (code === 'EADDRINUSE')

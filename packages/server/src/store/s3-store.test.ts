@@ -89,13 +89,13 @@ describe('prepare', () => {
     expect(message).toContain('answered 409');
   });
 
-  test.each<[string, Partial<S3Settings>]>([
-    ['secret', { secretAccessKey: wrongSecret }],
-    ['access key', { accessKeyId: 'NOBODY' }],
-  ])('with a wrong %s names the place, the problem and the settings to check', async (_what, replaced) => {
+  test.each<[string, Partial<S3Settings>, string]>([
+    ['secret', { secretAccessKey: wrongSecret }, 'SignatureDoesNotMatch'],
+    ['access key', { accessKeyId: 'NOBODY' }, 'InvalidAccessKeyId'],
+  ])('with a wrong %s names the place, the problem and the settings to check', async (_what, replaced, code) => {
     const { message } = await failureOf(adapterWith(replaced).prepare());
     expect(message).toBe(
-      `The object store at ${settings.endpoint} answered 403 for the bucket "${settings.bucket}". Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.`,
+      `The object store at ${settings.endpoint} answered 403 (${code}) for the bucket "${settings.bucket}". Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; \`npm run doctor\` finds out which.`,
     );
   });
 
@@ -123,7 +123,10 @@ describe('check', () => {
 test('with a wrong clock is store_unavailable', async () => {
   const adapter = createS3Store(settings, () => Date.now() + 20 * 60_000);
   onTestFinished(() => adapter.close());
-  await expectUnavailable(adapter.check());
+  const { message } = await expectUnavailable(adapter.check());
+  expect(message).toMatch(
+    /answered 403 \(RequestTimeTooSkewed\) .* Synchronize the clocks of this machine and of the store/,
+  );
 });
 
 describe('head', () => {

@@ -3,6 +3,7 @@ import { textElement } from '@cadiz/store/xml';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import type { ObjectStore, PeekedObject } from './object-store.ts';
+import { findError } from './s3-answer.ts';
 import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
@@ -31,6 +32,12 @@ export function createS3Store(
   const presignDownload = createPresigner({ ...settings, endpoint: settings.publicEndpoint });
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
+
+  /** S3's code for a refusal of HEAD, whose answer has no document. */
+  async function askWhy(): Promise<string | undefined> {
+    const answer = await connection.send({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1' } });
+    return findError(answer)?.code;
+  }
 
   const operations = sendOver(connection, bucket, peek);
   const store: ObjectStore = {
@@ -94,17 +101,17 @@ export function createS3Store(
     async prepare() {
       const { status } = await connection.call({ method: 'HEAD' });
       if (status === 200) return;
-      if (status !== 404) throw new Error(refusal(settings, status));
+      if (status !== 404) throw new Error(refusal(settings, status, await askWhy()));
       const created = await connection.call({ method: 'PUT', body: toLocation(settings.region) });
       // Another process created it in the meantime: outside us-east-1, stores report that with 409
       // (BucketAlreadyOwnedByYou).
       if (created.status === 409 && (await connection.call({ method: 'HEAD' })).status === 200) return;
-      if (created.status !== 200) throw new Error(refusal(settings, created.status));
+      if (created.status !== 200) throw new Error(refusal(settings, created.status, findError(created)?.code));
     },
 
     async check() {
       const { status } = await connection.call({ method: 'HEAD' });
-      if (status !== 200) throw unavailable(refusal(settings, status));
+      if (status !== 200) throw unavailable(refusal(settings, status, await askWhy()));
     },
 
     // Addresses are signed as ever: nothing of a trace is in them.
@@ -152,6 +159,10 @@ function toLocation(region: string): string {
   return `<CreateBucketConfiguration xmlns="${namespace}">${textElement('LocationConstraint', region)}</CreateBucketConfiguration>`;
 }
 
-function refusal({ bucket, endpoint }: S3Settings, status: number): string {
-  return `The object store at ${endpoint} answered ${status} for the bucket "${bucket}". Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY.`;
+function refusal({ bucket, endpoint }: S3Settings, status: number, code: string | undefined): string {
+  const mend =
+    code === 'RequestTimeTooSkewed'
+      ? 'Synchronize the clocks of this machine and of the store, which differ by more than 15 minutes.'
+      : 'Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; `npm run doctor` finds out which.';
+  return `The object store at ${endpoint} answered ${status}${code ? ` (${code})` : ''} for the bucket "${bucket}". ${mend}`;
 }

@@ -72,11 +72,13 @@ describe('one range', () => {
     const answer = await get({ range });
     expect([answer.status, answer.code]).toEqual([416, 'InvalidRange']);
     expect(answer.headers['content-range']).toBe('bytes */10');
+    expect(answer.text).toContain(`<RangeRequested>${range}</RangeRequested><ActualObjectSize>10</ActualObjectSize>`);
   });
 
   test('of an empty object: 416', async () => {
     const answer = await send('GET', store.presign('GET', 'empty'), { headers: { range: 'bytes=0-' } });
     expect(answer.status).toBe(416);
+    expect(answer.text).toContain('<ActualObjectSize>0</ActualObjectSize>');
   });
 
   // Several ranges too, as on S3.

@@ -174,6 +174,8 @@ function findRange(requested: IncomingHttpHeaders, record: ObjectRecord): { firs
   const message = `The range ${match[0]} is outside the object, which has ${record.size} bytes.`;
   const error = new S3Error('InvalidRange', message);
   error.headers['content-range'] = `bytes */${record.size}`; // RFC 9110, 15.5.17
+  // As on S3: smart_open reads from it that an object is empty.
+  Object.assign(error.details, { RangeRequested: match[0], ActualObjectSize: String(record.size) });
   throw error;
 }
 

@@ -56,8 +56,8 @@ export class S3Error extends Error {
   readonly status: number;
   /** sent with the answer */
   readonly headers: Record<string, string> = {};
-  /** The right region, if the request is for another; for the document. */
-  region: string | undefined;
+  /** Elements of the document that clients read besides code and message, such as the right `Region`. */
+  readonly details: Record<string, string> = {};
 
   constructor(code: S3ErrorCode, message: string);
   /** For codes decided elsewhere, with their status; see `refused`. */
@@ -73,8 +73,10 @@ export class S3Error extends Error {
 /** What the signature check refuses. Clients read the right region from the document or from the header. */
 export function refused({ code, message, status, region }: Refused): S3Error {
   const error = new S3Error(code, message, status);
-  error.region = region;
-  if (region !== undefined) error.headers['x-amz-bucket-region'] = region;
+  if (region !== undefined) {
+    error.details.Region = region;
+    error.headers['x-amz-bucket-region'] = region;
+  }
   return error;
 }
 

@@ -39,14 +39,14 @@ export function errorDocument(fields: {
   message: string;
   resource: string;
   requestId: string;
-  /** the right one, if a request is for another */
-  region?: string | undefined;
+  /** Elements that clients read besides, such as `Region`. */
+  details?: Readonly<Record<string, string>>;
 }): string {
   const children = [
     textElement('Code', fields.code),
     textElement('Message', fields.message),
     textElement('Resource', fields.resource),
-    ...(fields.region === undefined ? [] : [textElement('Region', fields.region)]),
+    ...Object.entries(fields.details ?? {}).map(([name, value]) => textElement(name, value)),
     textElement('RequestId', fields.requestId),
   ];
   return `${xmlDeclaration}${element('Error', children)}`;

@@ -197,12 +197,12 @@ async function answerError(
 /** Logs what is the store's own fault, and makes the error document for the client. */
 function reportError(store: Store, request: IncomingMessage, requestId: string, error: S3Error, cause: unknown) {
   const { method, url, socket } = request;
-  const { code, message, status, region } = error;
+  const { code, message, status, details } = error;
   const path = pathOf(url);
   if (status >= 500 && status !== 501 && !socket.destroyed) {
     store.log({ level: 'error', message, requestId, method, path, error: String(cause) });
   }
-  return errorDocument({ code, message, resource: path, requestId, region });
+  return errorDocument({ code, message, resource: path, requestId, details });
 }
 
 /** Never with the query, which contains the signature. */

@@ -1,9 +1,9 @@
+import { explainFailure } from '../../store/explain-failure.ts';
 import { lifeSeconds, mostCachedSeconds, toOldestSeconds, toSignedAt } from '../../store/link-lifetime.ts';
 import { type Check, type Finding, failed, ok, warning } from '../check.ts';
 import type { Examination } from '../examination.ts';
 import type { Answer } from '../requests.ts';
 import { toReason } from './access.ts';
-import { explain } from './reach.ts';
 
 const needs = ['presigned-get'];
 
@@ -197,7 +197,7 @@ function toKept(): Finding {
 
 function toUnreached({ publicUrl }: Examination, error: NodeJS.ErrnoException): Finding {
   const host = new URL(publicUrl).hostname;
-  const { found, mend } = explain(error, { host, setting: 'CADIZ_PUBLIC_URL', what: 'the service' });
+  const { found, mend } = explainFailure(error, { host, setting: 'CADIZ_PUBLIC_URL', what: 'the service' });
   const tell = error.code === 'ECONNREFUSED' ? warning : failed;
   return tell(`${publicUrl} cannot be reached from here: ${found}.`, mend);
 }

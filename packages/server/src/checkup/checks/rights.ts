@@ -1,8 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { document, element, textElement } from '@cadiz/store/xml';
-import { childrenOf, findDocument, textOf } from '../../store/s3-answer.ts';
+import { childrenOf, findDocument, findError, textOf } from '../../store/s3-answer.ts';
 import { type Check, failed, ok, warning } from '../check.ts';
 import type { Examination } from '../examination.ts';
+import type { Answer } from '../requests.ts';
 import { toReason } from './access.ts';
 
 const needs = ['bucket'];
@@ -15,18 +16,26 @@ export const writeReadRemove: Check = {
     const key = exam.newKey('own');
     const body = randomBytes(16).toString('hex');
     const put = await exam.ask({ method: 'PUT', key, body });
-    if (put.status !== 200) return failed(`A PUT is answered ${toReason(put)}.`, 'Allow the access key s3:PutObject.');
+    if (put.status !== 200) return failed(`A PUT is answered ${toReason(put)}.`, toMend(put, 's3:PutObject'));
     const get = await exam.ask({ method: 'GET', key });
-    if (get.status !== 200) return failed(`A GET is answered ${toReason(get)}.`, 'Allow the access key s3:GetObject.');
+    if (get.status !== 200) return failed(`A GET is answered ${toReason(get)}.`, toMend(get, 's3:GetObject'));
     if (get.text !== body) return failed('A GET returns other bytes than were PUT.', notS3);
     const removed = await exam.ask({ method: 'DELETE', key });
     if (removed.status !== 204 && removed.status !== 200) {
-      return failed(`A DELETE is answered ${toReason(removed)}.`, 'Allow the access key s3:DeleteObject.');
+      return failed(`A DELETE is answered ${toReason(removed)}.`, toMend(removed, 's3:DeleteObject'));
     }
     if ((await exam.ask({ method: 'GET', key })).status !== 200) return ok('PUT, GET, DELETE');
     return failed('What was removed can still be read.', notS3);
   },
 };
+
+/** What helps if a request was answered like this that takes the permission `right`. */
+function toMend(answer: Answer, right: string): string {
+  if (answer.status === 507 || findError(answer)?.code === 'QuotaExceeded')
+    return 'Make room in the object store: its disk is full, or a quota is used up.';
+  if (answer.status >= 500) return 'See the log of the object store.';
+  return `Allow the access key ${right}.`;
+}
 
 const notS3 = 'This is not how S3 behaves: check that nothing caches or answers in its place.';
 

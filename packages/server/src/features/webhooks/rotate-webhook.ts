@@ -6,16 +6,19 @@ import { requireProvenEmail } from '../../access/require-proven-email.ts';
 import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
-import { seal } from '../../settings/secret-box.ts';
+import { seal, unseal } from '../../settings/secret-box.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
 import { lockWebhook } from './find-webhook.ts';
 import { toWebhookView } from './webhook-view.ts';
 
-/** Gives an endpoint a new secret. The one before signs as well for `overlapSeconds`; an older one no longer does. */
+/**
+ * Gives an endpoint a new secret. The one before signs as well for `overlapSeconds`, if it can still be read; an older one no
+ * longer does.
+ */
 export async function rotateWebhook(
   deps: Pick<Deps, 'db' | 'access' | 'mail' | 'secret' | 'now'>,
   caller: SessionCaller,
-  { projectId, id, overlapSeconds }: Input<'rotateWebhook'>,
+  { projectId, id, overlapSeconds: wanted }: Input<'rotateWebhook'>,
 ): Promise<Answer<'rotateWebhook'>> {
   const project = await openProject(deps, caller, projectId, 'project:manage');
   await requireProvenEmail(deps, caller);
@@ -25,6 +28,7 @@ export async function rotateWebhook(
     await keepUser(trx, caller.userId);
     const before = await lockWebhook(trx, project, id);
     await requireLastingSession(trx, caller);
+    const overlapSeconds = canOpen(deps.secret, before.secret) ? wanted : 0;
     const row = await trx
       .updateTable('webhook_endpoints')
       .set({
@@ -41,4 +45,14 @@ export async function rotateWebhook(
     return row;
   });
   return { ...toWebhookView(rotated, at), secret };
+}
+
+function canOpen(secret: string, sealed: string): boolean {
+  try {
+    unseal(secret, sealed);
+    return true;
+  } catch {
+    // CADIZ_SECRET has changed, which is why it is rotated. Kept, it would keep the new one from signing.
+    return false;
+  }
 }

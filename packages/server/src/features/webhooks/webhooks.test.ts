@@ -13,6 +13,7 @@ import { numberEvents } from '../../events/number-events.ts';
 import { newEventId } from '../../events/record-event.ts';
 import { createJobs } from '../../jobs/jobs.ts';
 import { createKinds } from '../../jobs/kinds.ts';
+import { seal } from '../../settings/secret-box.ts';
 import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { startWork } from '../../work/run-work.ts';
 import { changeWebhook } from './change-webhook.ts';
@@ -392,6 +393,20 @@ describe('an endpoint', () => {
     const [, last] = receiver.received as [Delivered, Delivered];
     verify(last, again.secret);
     for (const old of [secret, rotated.secret]) expect(() => verify(last, old)).toThrow();
+  });
+
+  test('delivers again once its secret is rotated after a change of CADIZ_SECRET', async () => {
+    const { id } = await create();
+    const sealed = seal('the CADIZ_SECRET before', 'whsec_before');
+    await service.deps.db.pool.query('update webhook_endpoints set secret = $2 where id = $1', [id, sealed]);
+    await happen('One');
+    await deliver();
+    expect(receiver.received).toEqual([]);
+    const rotated = await ask('POST', `${webhooks()}/${id}/rotate`, {});
+    expect(rotated.oldSecretUntil).toBeNull();
+    await later(minute);
+    const [first] = receiver.received as [Delivered];
+    verify(first, rotated.secret);
   });
 
   test('shows its secret at creation and rotation only, and keeps it sealed (checklist 53)', async () => {
