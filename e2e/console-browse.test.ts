@@ -37,6 +37,20 @@ const rowOf = (page: Page, name: string) =>
 const tileOf = (page: Page, name: string) =>
   page.getByRole('gridcell').filter({ has: page.getByRole('link', { name, exact: true }) });
 const dialogOf = (page: Page) => page.getByRole('dialog');
+/** Draws no frame of a page until the function that it returns is called. */
+async function holdFrames(page: Page): Promise<() => Promise<void>> {
+  const held = await page.evaluateHandle(() => {
+    const draw = window.requestAnimationFrame;
+    const runs: FrameRequestCallback[] = [];
+    window.requestAnimationFrame = (run) => runs.push(run);
+    return () => {
+      window.requestAnimationFrame = draw;
+      for (const run of runs) run(performance.now());
+    };
+  });
+  return () => held.evaluate((draw) => draw());
+}
+
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `file ${index}.txt`);
 
 describe.runIf(triesJourneys)('what others change', () => {
@@ -76,10 +90,13 @@ describe.runIf(triesJourneys)('the file browser', () => {
         .isDisabled(),
     ).toBe(true);
     expect(await findBarriers(page)).toEqual([]);
-    // The focus is at the first folder, and stays among them.
+    // The focus is at the first folder, and stays among them, also where the next frame is drawn after they have come.
+    const draw = await holdFrames(page);
     await page.keyboard.press('Enter');
     await dialogOf(page).getByRole('button', { name: 'Move to archive' }).waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
+    await draw();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
     await page.keyboard.press('Enter');
     await dialogOf(page).getByRole('button', { name: 'Move to 2026' }).press('Enter');
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
