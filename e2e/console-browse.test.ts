@@ -483,6 +483,23 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('keeps the frame of a project at an address that leads nowhere, and leads on from there', async () => {
+    const { projectId, cadiz } = await createFilled('Astray');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/file/older/one`);
+    await page.getByRole('heading', { name: 'There is nothing here', level: 1 }).waitFor();
+    await page.getByRole('navigation', { name: 'Content' }).getByRole('link', { name: 'Usage' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'All files of this project' }).click();
+    await rowOf(page, 'a.txt').waitFor();
+    // Without a page, a project shows its files.
+    await page.goto(`${tested.url}/projects/${projectId}`);
+    await page.waitForURL(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('says how long ago something was, also later', async () => {
     const { projectId, cadiz } = await createFilled('Later');
     await fill(cadiz, ['a.txt']);
