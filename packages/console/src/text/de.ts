@@ -740,3 +740,4 @@ export const de: Widen<typeof en> = {
     withdraw: 'Zurückziehen',
   },
 };
+    onlyOwner: 'Wenn du gehen willst, mache zuerst jemand anderen zum Eigentümer.',

@@ -723,6 +723,7 @@ export const en = {
     removeTitle: (name: string) => `Remove ${name}?`,
     removeLead:
       'Their keys and tickets of this project are revoked for good, and an invitation does not bring them back.',
+    onlyOwner: 'To leave, make somebody else an owner first.',
     withdrawFrom: (email: string) => `Withdraw the invitation of ${email}`,
     invitations: 'Invitations',
     until: 'until',
