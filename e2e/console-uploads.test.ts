@@ -449,7 +449,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
     await page.getByRole('heading', { name: 'Uploading 0 of 2' }).waitFor();
     await page.context().setOffline(true);
-    await page.getByRole('heading', { name: '2 uploads wait for the network' }).waitFor();
+    await page.getByRole('heading', { name: '2 uploads wait for a connection' }).waitFor();
     await page.getByText('No network.').waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await held.release();
@@ -463,7 +463,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByText('No network.').waitFor();
     await broken.release();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ timeout: 60_000 });
-    await page.getByText('No network.').waitFor({ state: 'detached' });
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
 
     const again = await holdBytes(page);
     await filesOf(page).setInputFiles([toFile('four.txt')]);
@@ -476,7 +476,12 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);
+    await page.getByText('Cadiz does not answer.').waitFor();
+    // The network goes as well, and comes back alone.
+    await page.context().setOffline(true);
     await page.context().close();
+    await page.context().setOffline(false);
+    await page.getByText('Cadiz does not answer.').waitFor();
   });
 
   test('go on once there is a network again, whatever was opened meanwhile', async () => {
@@ -514,10 +519,10 @@ describe.runIf(triesJourneys)('uploads', () => {
     );
     await tested.whileStopped(async () => {
       await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
-      await page.getByText('No network.').waitFor();
+      await page.getByText('Cadiz does not answer.').waitFor();
     });
     await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
-    await page.getByText('No network.').waitFor({ state: 'detached' });
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
     expect(await page.getByText('Cadiz has been updated').count()).toBe(0);
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['one.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);

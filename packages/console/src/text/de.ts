@@ -422,8 +422,10 @@ export const de: Widen<typeof en> = {
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
     preparing: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} vorbereitet`,
     title: (done, all) => `${done} von ${all} hochgeladen`,
-    waitForNetwork: (count) =>
-      count === 1 ? '1 Datei wartet auf das Netz' : `${count.toLocaleString('de')} Dateien warten auf das Netz`,
+    waitForConnection: (count) =>
+      count === 1
+        ? '1 Datei wartet auf eine Verbindung'
+        : `${count.toLocaleString('de')} Dateien warten auf eine Verbindung`,
     nothingLost: 'nichts geht verloren',
     allUploads: 'Alle Uploads',
     started: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} hochgeladen`,
@@ -435,7 +437,7 @@ export const de: Widen<typeof en> = {
     failed: (count) => `${count} gescheitert`,
     unlisted: (count) => `und ${count.toLocaleString('de')} weitere`,
     waiting: 'wartet',
-    waitsAt: (percent) => (percent > 0 ? `Wartet bei ${percent} % auf das Netz` : 'Wartet auf das Netz'),
+    waitsAt: (percent) => (percent > 0 ? `Wartet bei ${percent} % auf eine Verbindung` : 'Wartet auf eine Verbindung'),
     recording: 'Wird eingetragen',
     done: 'fertig',
     canceled: 'Abgebrochen',
@@ -478,7 +480,8 @@ export const de: Widen<typeof en> = {
     discard: (name) => `Verwerfen, was von ${name} schon da ist`,
     otherFile: (name, size) => `Das ist eine andere Datei. Wähle ${name} mit ${size}.`,
     noNetwork: 'Kein Netz.',
-    noNetworkHint: 'Uploads warten und gehen von selbst weiter.',
+    noAnswer: 'Cadiz antwortet nicht.',
+    awayHint: 'Uploads warten und gehen von selbst weiter.',
     tryNow: 'Jetzt versuchen',
   },
 

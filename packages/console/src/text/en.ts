@@ -413,8 +413,8 @@ export const en = {
     mayNot: 'You may not upload to this project',
     preparing: (count: number) => `Preparing ${plural(count, 'file', 'files')}`,
     title: (done: number, all: number) => `Uploading ${done} of ${all}`,
-    waitForNetwork: (count: number) =>
-      count === 1 ? '1 upload waits for the network' : `${count.toLocaleString('en')} uploads wait for the network`,
+    waitForConnection: (count: number) =>
+      count === 1 ? '1 upload waits for a connection' : `${count.toLocaleString('en')} uploads wait for a connection`,
     nothingLost: 'nothing is lost',
     allUploads: 'All uploads',
     started: (count: number) => `${plural(count, 'upload', 'uploads')} started`,
@@ -426,7 +426,8 @@ export const en = {
     failed: (count: number) => `${count} failed`,
     unlisted: (count: number) => `and ${count.toLocaleString('en')} more`,
     waiting: 'waiting',
-    waitsAt: (percent: number) => (percent > 0 ? `Waiting for the network at ${percent} %` : 'Waiting for the network'),
+    waitsAt: (percent: number) =>
+      percent > 0 ? `Waiting for a connection at ${percent} %` : 'Waiting for a connection',
     recording: 'Recording',
     done: 'done',
     canceled: 'Canceled',
@@ -469,7 +470,8 @@ export const en = {
     discard: (name: string) => `Discard what has arrived of ${name}`,
     otherFile: (name: string, size: string) => `That is another file. Choose ${name}, which has ${size}.`,
     noNetwork: 'No network.',
-    noNetworkHint: 'Uploads wait, and go on by themselves.',
+    noAnswer: 'Cadiz does not answer.',
+    awayHint: 'Uploads wait, and go on by themselves.',
     tryNow: 'Try now',
   },
 

@@ -120,7 +120,7 @@ function cancelWithUndo(uploads: Uploads): void {
 function toTitle(uploads: Uploads): string {
   const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
-  if (isOffline) return words.waitForNetwork(countUnderWay(uploads) + preparing);
+  if (isOffline) return words.waitForConnection(countUnderWay(uploads) + preparing);
   if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.shell.none;
   if (isIdle) return words.finished(counts.done, counts.failed);
   return words.title(counts.done, all);
