@@ -310,6 +310,22 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('are said to be recorded once all their bytes have arrived', async () => {
+    const { page } = await openProject('Recorded');
+    const hold = createHold();
+    await page.route(/\/api\/storage\/record/, async (route) => {
+      await hold.over;
+      await route.continue();
+    });
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    await tray.getByText('0 done · 2 being recorded', { exact: true }).waitFor();
+    hold.release();
+    await tray.getByText('2 done', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('of which none is recorded have not arrived', async () => {
     const { page } = await openProject('Unrecorded');
     await page.route(/\/api\/storage\/record/, (route) =>

@@ -433,7 +433,15 @@ export const de: Widen<typeof en> = {
       failed > 0
         ? `${plural(done, 'Datei', 'Dateien')} hochgeladen, ${failed} gescheitert`
         : `${plural(done, 'Datei', 'Dateien')} hochgeladen`,
-    counts: (done, now, waiting) => `${done} fertig · ${now} gerade · ${waiting} warten`,
+    counts: (done, now, recording, waiting) =>
+      [
+        `${done} fertig`,
+        now && `${now} gerade`,
+        recording && `${recording} beim Eintragen`,
+        waiting && `${waiting} warten`,
+      ]
+        .filter(Boolean)
+        .join(' · '),
     failed: (count) => `${count} gescheitert`,
     unlisted: (count) => `und ${count.toLocaleString('de')} weitere`,
     waiting: 'wartet',

@@ -422,7 +422,10 @@ export const en = {
       failed > 0
         ? `${plural(done, 'file', 'files')} uploaded, ${failed} failed`
         : `${plural(done, 'file', 'files')} uploaded`,
-    counts: (done: number, now: number, waiting: number) => `${done} done · ${now} now · ${waiting} waiting`,
+    counts: (done: number, now: number, recording: number, waiting: number) =>
+      [`${done} done`, now && `${now} now`, recording && `${recording} being recorded`, waiting && `${waiting} waiting`]
+        .filter(Boolean)
+        .join(' · '),
     failed: (count: number) => `${count} failed`,
     unlisted: (count: number) => `and ${count.toLocaleString('en')} more`,
     waiting: 'waiting',
