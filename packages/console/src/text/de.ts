@@ -509,7 +509,8 @@ export const de: Widen<typeof en> = {
     by: (name) => `von ${name}`,
     more: 'Mehr zeigen',
     empty: 'Papierkorb leeren',
-    emptyLead: 'Alles darin wird endgültig gelöscht. Nichts davon kommt zurück.',
+    emptyLead: (files, bytes, isMore) =>
+      `${isMore ? 'Mehr als ' : ''}${plural(files, 'Datei', 'Dateien')}, ${bytes}. Alles darin wird endgültig gelöscht, und nichts davon kommt zurück.`,
     typeName: (name) => `Zum Fortfahren ${name} eingeben`,
     emptyForGood: 'Endgültig löschen',
     emptied: (files, bytes) => `${plural(files, 'Datei', 'Dateien')} endgültig gelöscht, ${bytes}`,

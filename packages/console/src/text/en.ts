@@ -494,7 +494,8 @@ export const en = {
     by: (name: string) => `by ${name}`,
     more: 'Show more',
     empty: 'Empty the trash',
-    emptyLead: 'Everything in it is deleted for good. Nothing of it can be restored.',
+    emptyLead: (files: number, bytes: string, isMore: boolean) =>
+      `${isMore ? 'More than ' : ''}${plural(files, 'file', 'files')}, ${bytes}. Everything in it is deleted for good, and nothing of it can be restored.`,
     typeName: (name: string) => `Type ${name} to go on`,
     emptyForGood: 'Delete for good',
     emptied: (files: number, bytes: string) => `${plural(files, 'file', 'files')} deleted for good, ${bytes}`,
