@@ -719,7 +719,12 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const { projectId, cadiz } = await createFilled(
       `A project with ${'a very long name and '.repeat(8)}`.slice(0, 200),
     );
-    const [inner] = await cadiz.folders.ensure([`${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`]);
+    const [inner] = await cadiz.folders.ensure([
+      `${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`,
+      'last year/its last days/The harbour in the first light, all of them',
+    ]);
+    const long = (await cadiz.folders.getByPath('last year/its last days/The harbour in the first light, all of them'))
+      .id;
     const page = await tested.openAsOwner(`/projects/${projectId}/files/${inner?.id}`);
     const here = page.locator('.crumbs [aria-current=page]');
     await here.waitFor();
@@ -733,6 +738,11 @@ describe.runIf(triesJourneys)('the file browser', () => {
       }
       expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     }
+    // The names above it are cut before its own is.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${tested.url}/projects/${projectId}/files/${long}`);
+    await here.getByText('all of them').waitFor();
+    expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
