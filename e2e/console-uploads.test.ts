@@ -545,6 +545,20 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('are shown as finished, also if they were before it was noticed that the service is back', async () => {
+    const { page } = await openProject('Back unnoticed');
+    await page.route('**/livez', (route) => route.abort('connectionrefused'));
+    const broken = await breakNetwork(page);
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    await page.getByText('Cadiz does not answer.').waitFor();
+    await broken.release();
+    await page.getByRole('status').getByText('2 files uploaded').waitFor({ timeout: 60_000 });
+    await page.unroute('**/livez');
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor({ timeout: 20_000 });
+    await page.context().close();
+  });
+
   test('are listed once there is a list, however long that takes to load', async () => {
     const { page, cadiz } = await openProject('Slow to load');
     const hold = createHold();
