@@ -476,7 +476,12 @@ describe.runIf(triesJourneys)('uploads', () => {
     // A network that the browser believes in, but nothing answers.
     const broken = await breakNetwork(page);
     await filesOf(page).setInputFiles([toFile('three.txt')]);
+    await page.getByText('Cadiz does not answer.').waitFor();
+    // The network goes as well, and comes back alone.
+    await page.context().setOffline(true);
     await page.getByText('No network.').waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('Cadiz does not answer.').waitFor();
     await broken.release();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ timeout: 60_000 });
     await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
@@ -492,12 +497,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);
-    await page.getByText('Cadiz does not answer.').waitFor();
-    // The network goes as well, and comes back alone.
-    await page.context().setOffline(true);
     await page.context().close();
-    await page.context().setOffline(false);
-    await page.getByText('Cadiz does not answer.').waitFor();
   });
 
   test('go on once there is a network again, whatever was opened meanwhile', async () => {

@@ -262,5 +262,7 @@ declare module '@tanstack/react-router' {
   interface HistoryState {
     /** Whether a preview was opened from the list that the history has before it. */
     isOverList?: boolean;
+    /** Whether a preview begins with the details of its file. */
+    isAtDetails?: boolean;
   }
 }

@@ -205,6 +205,7 @@ export const de: Widen<typeof en> = {
     open: 'Öffnen',
     download: 'Herunterladen',
     rename: 'Umbenennen',
+    copyLink: 'Link kopieren …',
     actionsOf: (name) => `Aktionen für ${name}`,
     select: (name) => `${name} auswählen`,
     selection: 'Auswahl',
@@ -739,6 +740,7 @@ export const de: Widen<typeof en> = {
     ownLead: 'Dann bist du nicht mehr Eigentümer. Nur ein anderer Eigentümer kann dich wieder dazu machen.',
     change: 'Meine Rolle ändern',
     removed: (name) => `${name} ist kein Mitglied mehr`,
+    onlyOwner: 'Wenn du gehen willst, mache zuerst jemand anderen zum Eigentümer.',
     leave: 'Verlassen',
     leaveTitle: 'Dieses Projekt verlassen?',
     leaveLead:
@@ -752,4 +754,3 @@ export const de: Widen<typeof en> = {
     withdraw: 'Zurückziehen',
   },
 };
-    onlyOwner: 'Wenn du gehen willst, mache zuerst jemand anderen zum Eigentümer.',

@@ -202,6 +202,7 @@ export const en = {
     open: 'Open',
     download: 'Download',
     rename: 'Rename',
+    copyLink: 'Copy link…',
     actionsOf: (name: string) => `Actions of ${name}`,
     select: (name: string) => `Select ${name}`,
     selection: 'Selection',
@@ -722,6 +723,7 @@ export const en = {
     ownLead: 'You are no longer an owner then. Only another owner can make you one again.',
     change: 'Change my role',
     removed: (name: string) => `${name} is no longer a member`,
+    onlyOwner: 'To leave, make somebody else an owner first.',
     leave: 'Leave',
     leaveTitle: 'Leave this project?',
     leaveLead:
@@ -729,7 +731,6 @@ export const en = {
     removeTitle: (name: string) => `Remove ${name}?`,
     removeLead:
       'Their keys and tickets of this project are revoked for good, and an invitation does not bring them back.',
-    onlyOwner: 'To leave, make somebody else an owner first.',
     withdrawFrom: (email: string) => `Withdraw the invitation of ${email}`,
     invitations: 'Invitations',
     until: 'until',
