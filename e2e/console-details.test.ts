@@ -396,6 +396,8 @@ describe.runIf(triesJourneys)('one file', () => {
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Enter');
     await page.getByText('The link is copied').waitFor();
+    // What was pressed keeps the focus while it is busy.
+    expect(await focused()).toBe('Create a link and copy it');
     const link = await page.evaluate(() => navigator.clipboard.readText());
     expect(await (await page.request.get(link)).text()).toBe('Dear all,');
     await page.keyboard.press('Escape');
