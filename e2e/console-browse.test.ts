@@ -500,6 +500,20 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says by itself that the service does not answer, and that it is back', async () => {
+    const { projectId, cadiz } = await createFilled('Stopped');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // Nothing more is loaded that would find out.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => /assets\/commands-/.test(name)),
+    );
+    const away = page.getByText('Cadiz does not answer.');
+    await tested.whileStopped(() => away.waitFor({ timeout: 30_000 }));
+    await away.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   test('says how long ago something was, also later', async () => {
     const { projectId, cadiz } = await createFilled('Later');
     await fill(cadiz, ['a.txt']);

@@ -47,7 +47,7 @@ export const de: Widen<typeof en> = {
     pageFailed: 'Diese Seite lässt sich nicht zeigen',
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
-    unreachable: 'Die Verbindung ist fehlgeschlagen. Prüfe dein Netz, und versuche es noch einmal.',
+    unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
     notFound: 'Hier ist nichts',
     notFoundHint: 'Die Adresse ist falsch, oder was sie zeigte, wurde gelöscht.',
     toProjects: 'Zu deinen Projekten',

@@ -46,7 +46,7 @@ export const en = {
     pageFailed: 'This page could not be shown',
     requestId: 'Request id',
     copyDetails: 'Copy the details',
-    unreachable: 'The connection failed. Check your network, and try again.',
+    unreachable: 'Cadiz could not be reached. Try again in a moment.',
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be wrong, or what it showed has been deleted.',
     toProjects: 'Go to your projects',

@@ -1,4 +1,4 @@
-import { hasJustAnswered } from '../../api.ts';
+import { hasJustAnswered, whenUnanswered } from '../../api.ts';
 
 /** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
 
@@ -71,6 +71,7 @@ async function answers(): Promise<boolean> {
   }
 }
 
+whenUnanswered(look);
 // A service on this machine needs no network. A look that had begun before tells nothing.
 window.addEventListener('offline', () => void look().then(look));
 window.addEventListener('online', look);
