@@ -37,6 +37,20 @@ const rowOf = (page: Page, name: string) =>
 const tileOf = (page: Page, name: string) =>
   page.getByRole('gridcell').filter({ has: page.getByRole('link', { name, exact: true }) });
 const dialogOf = (page: Page) => page.getByRole('dialog');
+/** Draws no frame of a page until the function that it returns is called. */
+async function holdFrames(page: Page): Promise<() => Promise<void>> {
+  const held = await page.evaluateHandle(() => {
+    const draw = window.requestAnimationFrame;
+    const runs: FrameRequestCallback[] = [];
+    window.requestAnimationFrame = (run) => runs.push(run);
+    return () => {
+      window.requestAnimationFrame = draw;
+      for (const run of runs) run(performance.now());
+    };
+  });
+  return () => held.evaluate((draw) => draw());
+}
+
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `file ${index}.txt`);
 
 describe.runIf(triesJourneys)('what others change', () => {
@@ -76,10 +90,13 @@ describe.runIf(triesJourneys)('the file browser', () => {
         .isDisabled(),
     ).toBe(true);
     expect(await findBarriers(page)).toEqual([]);
-    // The focus is at the first folder, and stays among them.
+    // The focus is at the first folder, and stays among them, also where the next frame is drawn after they have come.
+    const draw = await holdFrames(page);
     await page.keyboard.press('Enter');
     await dialogOf(page).getByRole('button', { name: 'Move to archive' }).waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
+    await draw();
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('2026');
     await page.keyboard.press('Enter');
     await dialogOf(page).getByRole('button', { name: 'Move to 2026' }).press('Enter');
     await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
@@ -466,6 +483,37 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('keeps the frame of a project at an address that leads nowhere, and leads on from there', async () => {
+    const { projectId, cadiz } = await createFilled('Astray');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/file/older/one`);
+    await page.getByRole('heading', { name: 'There is nothing here', level: 1 }).waitFor();
+    await page.getByRole('navigation', { name: 'Content' }).getByRole('link', { name: 'Usage' }).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('link', { name: 'All files of this project' }).click();
+    await rowOf(page, 'a.txt').waitFor();
+    // Without a page, a project shows its files.
+    await page.goto(`${tested.url}/projects/${projectId}`);
+    await page.waitForURL(`${tested.url}/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('says by itself that the service does not answer, and that it is back', async () => {
+    const { projectId, cadiz } = await createFilled('Stopped');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // Nothing more is loaded that would find out.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => /assets\/commands-/.test(name)),
+    );
+    const away = page.getByText('Cadiz does not answer.');
+    await tested.whileStopped(() => away.waitFor({ timeout: 30_000 }));
+    await away.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   test('says how long ago something was, also later', async () => {
     const { projectId, cadiz } = await createFilled('Later');
     await fill(cadiz, ['a.txt']);
@@ -582,7 +630,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const page = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
     await rowOf(page, 'a.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /Download/ }).waitFor();
-    expect(await page.getByRole('menuitem').allInnerTexts()).toHaveLength(2);
+    const labels = await page.getByRole('menuitem').allInnerTexts();
+    expect(labels.map((label) => label.split('\n')[0])).toEqual(['Open', 'Download', 'Details']);
     await page.keyboard.press('Escape');
     await rowOf(page, 'a.txt').click();
     for (const key of ['F2', 'm', 'n', 'Delete']) await page.keyboard.press(key);
@@ -685,7 +734,12 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const { projectId, cadiz } = await createFilled(
       `A project with ${'a very long name and '.repeat(8)}`.slice(0, 200),
     );
-    const [inner] = await cadiz.folders.ensure([`${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`]);
+    const [inner] = await cadiz.folders.ensure([
+      `${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`,
+      'last year/its last days/The harbour in the first light, all of them',
+    ]);
+    const long = (await cadiz.folders.getByPath('last year/its last days/The harbour in the first light, all of them'))
+      .id;
     const page = await tested.openAsOwner(`/projects/${projectId}/files/${inner?.id}`);
     const here = page.locator('.crumbs [aria-current=page]');
     await here.waitFor();
@@ -699,6 +753,11 @@ describe.runIf(triesJourneys)('the file browser', () => {
       }
       expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     }
+    // The names above it are cut before its own is.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${tested.url}/projects/${projectId}/files/${long}`);
+    await here.getByText('all of them').waitFor();
+    expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

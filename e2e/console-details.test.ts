@@ -382,6 +382,49 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is shared by its menu or a key, and shows its details by the menu', async () => {
+    const { projectId, cadiz } = await createFilled('Menu of links');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await entryOf(page, 'letter.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Copy link…' }).click();
+    const dialog = dialogOf(page, 'letter.txt');
+    await expect.poll(focused).toBe('Create a link and copy it');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Enter');
+    await page.getByText('The link is copied').waitFor();
+    // What was pressed keeps the focus while it is busy.
+    expect(await focused()).toBe('Create a link and copy it');
+    const link = await page.evaluate(() => navigator.clipboard.readText());
+    expect(await (await page.request.get(link)).text()).toBe('Dear all,');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    // The focus is at the file again.
+    await page.keyboard.press('l');
+    await dialog.getByLabel('Revoke the link').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    await entryOf(page, 'letter.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Details' }).click();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('aria-label'))).toBe('Details');
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await entryOf(viewer, 'letter.txt').click({ button: 'right' });
+    await viewer.getByRole('menuitem', { name: 'Details' }).waitFor();
+    expect(await viewer.getByRole('menuitem', { name: 'Copy link…' }).count()).toBe(0);
+    await viewer.keyboard.press('Escape');
+    expect(tested.complaints).toEqual([]);
+    await viewer.context().close();
+    await page.context().close();
+  });
+
   test('has a link that ends when it was asked to, also where the clock of the machine is wrong', async () => {
     const { projectId, cadiz } = await createFilled('Yesterday');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });

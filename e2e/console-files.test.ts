@@ -77,6 +77,13 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.getByRole('link', { name: 'Trash' }).click();
     await page.getByRole('row', { name: /diary/ }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    // How much would go for good.
+    await page.getByRole('button', { name: 'Empty the trash' }).click();
+    await page
+      .getByRole('dialog')
+      .getByText(/^1 file, \d+ B\. Everything in it is deleted for good/)
+      .waitFor();
+    await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Restore' }).click();
     await page.getByText('The trash is empty').waitFor();
     expect(tested.complaints).toEqual([]);

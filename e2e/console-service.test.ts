@@ -274,9 +274,16 @@ describe.runIf(triesJourneys)('the question before a member goes', () => {
   test('does not show what was refused for another', async () => {
     const projectId = await cadiz.createProject('Two members');
     await cadiz.openAsMember(projectId, 'editor', '/');
+    const path = `/api/projects/${projectId}/members`;
+    const { members } = await cadiz.ask<{ members: { userId: string; role: string }[] }>('GET', path);
+    const vera = `${path}/${members.find(({ role }) => role === 'editor')?.userId}`;
+    await cadiz.ask('PATCH', vera, { role: 'owner' });
     const page = await cadiz.openAsOwner(`/projects/${projectId}/members`);
     await page.getByRole('button', { name: 'Leave' }).click();
     const dialog = page.getByRole('dialog');
+    // Meanwhile, the other owner has become an editor again.
+    await dialog.waitFor();
+    await cadiz.ask('PATCH', vera, { role: 'editor' });
     await dialog.getByRole('button', { name: 'Leave' }).click();
     await dialog.getByText('last_owner').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();

@@ -96,7 +96,7 @@ describe.runIf(triesJourneys)('whoever has no network', () => {
     );
     await page.getByRole('row', { name: 'a.txt' }).click();
     await page.keyboard.press('Delete');
-    await page.getByText('The connection failed. Check your network, and try again.').waitFor();
+    await page.getByText('Cadiz could not be reached. Try again in a moment.').waitFor();
     await page.getByRole('link', { name: 'a.txt' }).waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();

@@ -310,6 +310,22 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('are said to be recorded once all their bytes have arrived', async () => {
+    const { page } = await openProject('Recorded');
+    const hold = createHold();
+    await page.route(/\/api\/storage\/record/, async (route) => {
+      await hold.over;
+      await route.continue();
+    });
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    await tray.getByText('0 done · 2 being recorded', { exact: true }).waitFor();
+    hold.release();
+    await tray.getByText('2 done', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('of which none is recorded have not arrived', async () => {
     const { page } = await openProject('Unrecorded');
     await page.route(/\/api\/storage\/record/, (route) =>
@@ -449,7 +465,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
     await page.getByRole('heading', { name: 'Uploading 0 of 2' }).waitFor();
     await page.context().setOffline(true);
-    await page.getByRole('heading', { name: '2 uploads wait for the network' }).waitFor();
+    await page.getByRole('heading', { name: '2 uploads wait for a connection' }).waitFor();
     await page.getByText('No network.').waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await held.release();
@@ -460,10 +476,15 @@ describe.runIf(triesJourneys)('uploads', () => {
     // A network that the browser believes in, but nothing answers.
     const broken = await breakNetwork(page);
     await filesOf(page).setInputFiles([toFile('three.txt')]);
+    await page.getByText('Cadiz does not answer.').waitFor();
+    // The network goes as well, and comes back alone.
+    await page.context().setOffline(true);
     await page.getByText('No network.').waitFor();
+    await page.context().setOffline(false);
+    await page.getByText('Cadiz does not answer.').waitFor();
     await broken.release();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor({ timeout: 60_000 });
-    await page.getByText('No network.').waitFor({ state: 'detached' });
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
 
     const again = await holdBytes(page);
     await filesOf(page).setInputFiles([toFile('four.txt')]);
@@ -514,13 +535,27 @@ describe.runIf(triesJourneys)('uploads', () => {
     );
     await tested.whileStopped(async () => {
       await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
-      await page.getByText('No network.').waitFor();
+      await page.getByText('Cadiz does not answer.').waitFor();
     });
     await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
-    await page.getByText('No network.').waitFor({ state: 'detached' });
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
     expect(await page.getByText('Cadiz has been updated').count()).toBe(0);
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['one.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('are shown as finished, also if they were before it was noticed that the service is back', async () => {
+    const { page } = await openProject('Back unnoticed');
+    await page.route('**/livez', (route) => route.abort('connectionrefused'));
+    const broken = await breakNetwork(page);
+    await filesOf(page).setInputFiles([toFile('one.txt'), toFile('two.txt')]);
+    await page.getByText('Cadiz does not answer.').waitFor();
+    await broken.release();
+    await page.getByRole('status').getByText('2 files uploaded').waitFor({ timeout: 60_000 });
+    await page.unroute('**/livez');
+    await page.getByText('Cadiz does not answer.').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor({ timeout: 20_000 });
     await page.context().close();
   });
 

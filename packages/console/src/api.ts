@@ -35,6 +35,13 @@ export function whenRefused(listener: typeof onRefusal): void {
   onRefusal = listener;
 }
 
+let onFailure = () => {};
+
+/** @param listener called when a request gets no answer */
+export function whenUnanswered(listener: typeof onFailure): void {
+  onFailure = listener;
+}
+
 /** Requests on their way that may give the session another token, as a change of the password does. */
 const renewals = new Set<Promise<Response>>();
 
@@ -67,8 +74,10 @@ function hear(answer: Response): void {
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
   const answer = fetch(input, init);
-  // Whoever has asked is told if it fails.
-  answer.then(hear, () => undefined);
+  // Whoever has asked is told if it fails. What nobody waits for any more has not failed.
+  answer.then(hear, (error) => {
+    if (!(error instanceof DOMException && error.name === 'AbortError')) onFailure();
+  });
   if (renewsSession(input, init?.method)) {
     renewals.add(answer);
     const end = () => renewals.delete(answer);

@@ -11,6 +11,7 @@ import { membersQuery, methodsQuery, projectsQuery, queryClient, sessionQuery } 
 import { toAuditSearch } from './screens/audit/search.ts';
 import { Pending, ScreenNotFound, ScreenProblem } from './screens/fallbacks.tsx';
 import { Files } from './screens/files/files.tsx';
+import { PageNotFound } from './screens/files/gone.tsx';
 import { toFilesSearch } from './screens/files/search.ts';
 import { Root } from './screens/root.tsx';
 import { Shell } from './screens/shell/shell.tsx';
@@ -122,6 +123,14 @@ const project = createRoute({
   loader: ({ params }) => queryClient.ensureQueryData(membersQuery(params.projectId)).catch(() => undefined),
 });
 
+/** An address of a project without a page. */
+const projectHome = createRoute({
+  getParentRoute: () => project,
+  path: '/',
+  beforeLoad: ({ params }) => {
+    throw redirect({ to: '/projects/$projectId/files', params });
+  },
+});
 const files = createRoute({
   getParentRoute: () => project,
   path: 'files',
@@ -178,6 +187,12 @@ const settings = createRoute({
   path: 'settings',
   component: lazyScreen(() => import('./screens/settings/settings.tsx'), 'Settings'),
 });
+/** Any other address in a project: its frame stays. */
+const nowhere = createRoute({
+  getParentRoute: () => project,
+  path: '$',
+  component: PageNotFound,
+});
 const account = createRoute({
   getParentRoute: () => shell,
   path: '/account',
@@ -209,7 +224,20 @@ export const router = createRouter({
       projects,
       newProject,
       shell.addChildren([
-        project.addChildren([files, folder, trash, usage, keys, tickets, webhooks, members, audit, settings]),
+        project.addChildren([
+          projectHome,
+          files,
+          folder,
+          trash,
+          usage,
+          keys,
+          tickets,
+          webhooks,
+          members,
+          audit,
+          settings,
+          nowhere,
+        ]),
         account,
         users,
         system,
@@ -234,5 +262,7 @@ declare module '@tanstack/react-router' {
   interface HistoryState {
     /** Whether a preview was opened from the list that the history has before it. */
     isOverList?: boolean;
+    /** Whether a preview begins with the details of its file. */
+    isAtDetails?: boolean;
   }
 }

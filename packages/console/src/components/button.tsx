@@ -19,9 +19,13 @@ export function Button({ look = 'default', size = 'm', icon: Icon, busy, childre
     <button
       type="button"
       {...rest}
-      onClick={(event) => event.detail < 2 && onClick?.(event)}
+      onClick={(event) => {
+        // Nor is the form sent once more. It is not disabled, which would take the focus from it.
+        if (busy) event.preventDefault();
+        else if (event.detail < 2) onClick?.(event);
+      }}
       className={`btn ${look} ${size} ${rest.className ?? ''}`}
-      disabled={busy || rest.disabled}
+      aria-disabled={busy || undefined}
       aria-busy={busy || undefined}
     >
       {busy ? <span className="spin" aria-hidden="true" /> : Icon && <Icon className="i" aria-hidden="true" />}

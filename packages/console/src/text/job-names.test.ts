@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { JobName } from '../../../server/src/deps.ts';
-import { de } from './de.ts';
-import { en } from './en.ts';
+import { de } from './later-de.ts';
+import { en } from './later-en.ts';
 
 /** The compiler says if one of them is missing, or is no more. */
 const jobs: Record<JobName, true> = {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { methodsQuery } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { Passkeys } from './passkeys.tsx';
@@ -11,7 +12,7 @@ import { You } from './you.tsx';
 /** What is one's own: who one is, the ways to sign in, and where one is signed in. */
 export function Account() {
   const { data: methods } = useQuery(methodsQuery);
-  const { account } = text;
+  const { account } = later;
   return (
     <Page title={text.nav.account}>
       <div className="sets">

@@ -3,11 +3,11 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { save } from '../../save.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 
 /** Backup codes, which are shown this once. */
 export function BackupCodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
-  const { account } = text;
+  const { account } = later;
   const lines = `${codes.join('\n')}\n`;
   return (
     <Dialog

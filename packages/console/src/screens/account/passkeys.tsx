@@ -11,6 +11,7 @@ import { Badge, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { addPasskey } from '../entry/passkey.ts';
 import { browserOf } from './browser-of.ts';
@@ -29,7 +30,7 @@ const readAgain = () => queryClient.invalidateQueries({ queryKey: passkeysQuery.
 export function Passkeys() {
   const { data: passkeys, error } = useQuery(passkeysQuery);
   const [isAdding, setAdding] = useState(false);
-  const { account } = text;
+  const { account } = later;
   return (
     <section className="set">
       <div>
@@ -59,7 +60,8 @@ export function Passkeys() {
 
 function PasskeyRow({ passkey }: { passkey: Passkey }) {
   const [open, setOpen] = useState<'rename' | 'delete'>();
-  const { account, common } = text;
+  const { account } = later;
+  const { common } = text;
   const name = passkey.name ?? account.unnamedPasskey;
   const close = () => setOpen(undefined);
   return (
@@ -117,7 +119,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
 }
 
 function AddPasskey({ onClose }: { onClose: () => void }) {
-  const { account } = text;
+  const { account } = later;
   const { browser, system } = browserOf(navigator.userAgent);
   return (
     <FormDialog
@@ -140,7 +142,7 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
 function NameField({ value, error }: { value: string; error: unknown }) {
   return (
     <Field
-      label={text.account.passkeyName}
+      label={later.account.passkeyName}
       name="name"
       defaultValue={value}
       maxLength={200}

@@ -7,13 +7,13 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient, useUser } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { PasswordRule } from '../entry/password-rule.tsx';
 import { Row } from './row.tsx';
 
 export function PasswordRow() {
   const [isOpen, setOpen] = useState(false);
-  const { account } = text;
+  const { account } = later;
   return (
     <>
       <Row
@@ -35,7 +35,7 @@ export function PasswordRow() {
 function PasswordDialog({ onClose }: { onClose: () => void }) {
   const [password, setPassword] = useState('');
   const { email } = useUser();
-  const { account } = text;
+  const { account } = later;
   return (
     <FormDialog
       title={account.changePassword}

@@ -10,7 +10,7 @@ import { Badge } from '../../components/parts.tsx';
 import { problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient, sessionQuery, useUser } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { BackupCodesDialog } from './backup-codes.tsx';
 import { Row } from './row.tsx';
 
@@ -20,7 +20,7 @@ const readAgain = () => queryClient.invalidateQueries({ queryKey: sessionQuery.q
 export function SecondFactorRow({ isOffered }: { isOffered: boolean }) {
   const { twoFactorEnabled } = useUser();
   const [open, setOpen] = useState<'setUp' | 'renew' | 'disable'>();
-  const { account } = text;
+  const { account } = later;
   const close = () => setOpen(undefined);
   if (!isOffered && !twoFactorEnabled) return null;
   const manage = (
@@ -57,7 +57,7 @@ export function SecondFactorRow({ isOffered }: { isOffered: boolean }) {
 function SetUp({ onClose }: { onClose: () => void }) {
   const [secrets, setSecrets] = useState<{ totpURI: string; backupCodes: string[] }>();
   const [isConfirmed, setConfirmed] = useState(false);
-  const { account } = text;
+  const { account } = later;
   if (secrets && isConfirmed) return <BackupCodesDialog codes={secrets.backupCodes} onClose={onClose} />;
   if (secrets)
     return (
@@ -98,7 +98,7 @@ function SetUp({ onClose }: { onClose: () => void }) {
 /** The secret for the app: a link that opens it on this device, and the secret in groups to type elsewhere. */
 function AppSecret({ uri }: { uri: string }) {
   const secret = new URL(uri).searchParams.get('secret') ?? '';
-  const { account } = text;
+  const { account } = later;
   return (
     <div className="stack g3">
       <a href={uri}>{account.openApp}</a>
@@ -115,7 +115,7 @@ function AppSecret({ uri }: { uri: string }) {
 
 function Renew({ onClose }: { onClose: () => void }) {
   const [codes, setCodes] = useState<string[]>();
-  const { account } = text;
+  const { account } = later;
   if (codes) return <BackupCodesDialog codes={codes} onClose={onClose} />;
   return (
     <FormDialog
@@ -134,7 +134,7 @@ function Renew({ onClose }: { onClose: () => void }) {
 }
 
 function Disable({ onClose }: { onClose: () => void }) {
-  const { account } = text;
+  const { account } = later;
   return (
     <FormDialog
       title={account.disable}
@@ -158,7 +158,7 @@ function PasswordAndCode({ error }: { error: unknown }) {
   return (
     <>
       <CurrentPassword error={error} />
-      <Code label={text.account.anyCode} error={error} />
+      <Code label={later.account.anyCode} error={error} />
     </>
   );
 }
@@ -166,7 +166,7 @@ function PasswordAndCode({ error }: { error: unknown }) {
 function CurrentPassword({ error }: { error: unknown }) {
   return (
     <PasswordField
-      label={text.account.currentPassword}
+      label={later.account.currentPassword}
       name="password"
       autoComplete="current-password"
       required

@@ -7,7 +7,7 @@ import { Badge, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { browserOf } from './browser-of.ts';
 import { Row } from './row.tsx';
 
@@ -23,7 +23,7 @@ const readAgain = () => queryClient.invalidateQueries({ queryKey: sessionsQuery.
 /** Where one is signed in, this browser first. */
 export function Sessions() {
   const { data, error } = useQuery(sessionsQuery);
-  const { account } = text;
+  const { account } = later;
   const endOthers = useMutation({
     mutationFn: () => call('endOtherSessions', {}),
     onError: toastError,
@@ -62,7 +62,7 @@ export function Sessions() {
 }
 
 function SessionRow({ session }: { session: Session }) {
-  const { account } = text;
+  const { account } = later;
   const end = useMutation({
     mutationFn: () => call('endSession', { sessionId: session.id }),
     onError: toastError,

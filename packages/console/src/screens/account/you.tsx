@@ -7,13 +7,15 @@ import { Avatar, Badge } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { useUser } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { language, languages, setLanguage, text } from '../../text/text.ts';
 import { readTheme, setTheme, type Theme } from '../../theme.ts';
 
 /** Who is signed in, whether the address is confirmed, and how the console looks to them. */
 export function You() {
   const { name, email, emailVerified } = useUser();
-  const { account, nav } = text;
+  const { account } = later;
+  const { nav } = text;
   const [theme, keepTheme] = useState(readTheme);
   const themes: readonly Theme[] = ['system', 'light', 'dark'];
   return (
@@ -60,7 +62,7 @@ export function You() {
 
 /** Sends the message that confirms the address again; a service without mail says so. */
 function Verification({ email }: { email: string }) {
-  const { account } = text;
+  const { account } = later;
   const send = useMutation({
     mutationFn: () => call('sendEmailVerification', {}),
     onSuccess: () => toast(account.verificationSent(email)),

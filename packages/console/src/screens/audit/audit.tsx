@@ -8,6 +8,7 @@ import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatCount } from '../../format.ts';
 import { membersQuery, useRole } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { EventDialog } from './event-dialog.tsx';
@@ -25,7 +26,7 @@ export function Audit() {
   const { projectId } = useParams({ from: route });
   const { data: members, error, refetch } = useQuery(membersQuery(projectId));
   const isOwner = useRole(projectId) === 'owner';
-  const { audit } = text;
+  const { audit } = later;
   if (isOwner) return <Events projectId={projectId} />;
   return (
     <Page title={text.nav.audit}>
@@ -44,7 +45,7 @@ function Events({ projectId }: { projectId: string }) {
   const navigate = useNavigate();
   const query = useInfiniteQuery(eventsQuery(projectId));
   const [opened, setOpened] = useState<Event>();
-  const { audit } = text;
+  const { audit } = later;
   const read = query.data?.pages.flatMap((page) => page.events) ?? [];
   const isWanted = toFilter(search);
   const events = read.filter(isWanted);

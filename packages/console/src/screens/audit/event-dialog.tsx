@@ -2,6 +2,7 @@ import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { formatExactly } from '../../format.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { Event } from './events.ts';
 import { inWords } from './in-words.ts';
@@ -9,7 +10,7 @@ import type { Names } from './names.ts';
 
 /** Everything that an event says, with its ids to copy. */
 export function EventDialog({ event, names, onClose }: { event: Event; names: Names; onClose: () => void }) {
-  const { audit } = text;
+  const { audit } = later;
   const { what, thing, facts } = inWords(event, names);
   const { id, type, at, ip, userId, apiKeyId, requestId, subject } = event;
   return (

@@ -2,7 +2,8 @@ import { KeyRound } from 'lucide-react';
 import { Fragment } from 'react';
 import { Avatar } from '../../components/parts.tsx';
 import { formatExactly } from '../../format.ts';
-import { locale, text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
+import { locale } from '../../text/text.ts';
 import type { Event } from './events.ts';
 import { inWords } from './in-words.ts';
 import type { Names } from './names.ts';
@@ -23,7 +24,7 @@ interface EventTableProps {
 
 /** Events in their days, the latest first. */
 export function EventTable({ events, names, onOpen }: EventTableProps) {
-  const { audit } = text;
+  const { audit } = later;
   return (
     <div className="wide-table audit">
       <table className="table">

@@ -1,7 +1,7 @@
 import { X } from 'lucide-react';
 import { Button } from '../../components/button.tsx';
 import { Field, Select } from '../../components/field.tsx';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { type AuditSearch, isKind, kinds } from './search.ts';
 
 interface FiltersProps {
@@ -13,7 +13,7 @@ interface FiltersProps {
 
 /** What is looked for: what kind of event, by whom, when. */
 export function Filters({ search, actors, onChange }: FiltersProps) {
-  const { audit } = text;
+  const { audit } = later;
   const { kind, by, from, to } = search;
   const people = [...actors].map(([value, label]) => ({ value, label }));
   if (by !== undefined && !actors.has(by)) people.push({ value: by, label: by });

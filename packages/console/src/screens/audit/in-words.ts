@@ -1,5 +1,6 @@
 import { formatBytes } from '../../format.ts';
 import type { Role } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { Event } from './events.ts';
 import type { Names } from './names.ts';
@@ -18,7 +19,8 @@ const isRole = (value: unknown): value is Role => value === 'owner' || value ===
 /** An event as people say it. What its subject does not have, and what was none, is left out. */
 export function inWords({ type, subject }: Event, names: Names): InWords {
   const { name, fileName, email, userId, apiKeyId, role, files, folders, bytes } = subject;
-  const { audit, common, members } = text;
+  const { audit } = later;
+  const { common, members } = text;
   const own = [name, fileName, email].find((value) => typeof value === 'string' && value !== '');
   const person = typeof userId === 'string' ? names.ofUser(userId) : undefined;
   const key = typeof apiKeyId === 'string' ? names.ofKey(apiKeyId) : undefined;

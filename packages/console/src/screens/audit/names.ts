@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { clientOf } from '../../api.ts';
 import { membersQuery } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { Event } from './events.ts';
 
@@ -29,7 +30,8 @@ export function useNames(projectId: string, events: readonly Event[], isOwner: b
     if (type.startsWith('api_key.') && typeof subject.apiKeyId === 'string' && typeof subject.name === 'string')
       keyNames.set(subject.apiKeyId, subject.name);
   for (const { id, name } of keys ?? []) keyNames.set(id, name);
-  const { audit, common } = text;
+  const { audit } = later;
+  const { common } = text;
   const ofUser = (id: string) => users.get(id) ?? audit.formerMember(shorten(id));
   const ofKey = (id: string) => keyNames.get(id) ?? audit.otherKey(shorten(id));
   return {

@@ -1,4 +1,4 @@
-import { Download, FolderInput, FolderOpen, PencilLine, Trash2 } from 'lucide-react';
+import { Download, FolderInput, FolderOpen, Info, Link, PencilLine, Trash2 } from 'lucide-react';
 import type { MenuAction } from '../../components/menu-popup.tsx';
 import { text } from '../../text/text.ts';
 import { deleteKeys } from '../shell/shortcuts.ts';
@@ -13,11 +13,18 @@ export function toActions(entry: Entry, commands: ListCommands, canChange: boole
     { label: files.open, icon: FolderOpen, shortcut: '↵', run: () => commands.open(entry) },
     { label: files.download, icon: Download, shortcut: '⇧D', run: withChosen(commands.download) },
   ];
-  if (!canChange) return forAll;
+  const ofFile: MenuAction[] =
+    entry.kind === 'file'
+      ? [{ label: text.preview.details, icon: Info, shortcut: 'I', run: () => commands.showDetails(entry) }]
+      : [];
+  if (!canChange) return [...forAll, ...ofFile];
+  if (entry.kind === 'file')
+    forAll.push({ label: files.copyLink, icon: Link, shortcut: 'L', run: () => commands.share(entry) });
   return [
     ...forAll,
     { label: files.rename, icon: PencilLine, shortcut: 'F2', isNewGroup: true, run: () => commands.rename(entry) },
     { label: files.move, icon: FolderInput, shortcut: 'M', run: withChosen(commands.move) },
+    ...ofFile,
     {
       label: text.common.delete,
       icon: Trash2,

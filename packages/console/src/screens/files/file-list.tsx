@@ -36,6 +36,7 @@ interface FileListProps extends Loaded {
   canChange: boolean;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
+  onShare: (file: Entry) => void;
   /** Called when what has not been loaded comes near. */
   onMore: (side: Side) => void;
   onSort: (sort: Sort) => void;
@@ -88,7 +89,7 @@ export function FileList(props: FileListProps) {
 
   const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
-  const open = (entry: Entry) => void navigate(toPlace(projectId, entry));
+  const open = (entry: Entry, isAtDetails = false) => void navigate(toPlace(projectId, entry, isAtDetails));
   /** What commands look at: they are made once, so that a change does not draw every row again. */
   const now = useRef({ ...props, open, current });
   now.current = { ...props, open, current };
@@ -117,6 +118,8 @@ export function FileList(props: FileListProps) {
       },
       move: (chosen) => now.current.onMove(chosen),
       remove: (chosen) => now.current.onRemove(chosen),
+      share: (file) => now.current.onShare(file),
+      showDetails: (file) => now.current.open(file, true),
       rename: ({ id }) => setRenamed(id),
       renamed(entry, step) {
         const { entries } = now.current;
@@ -190,14 +193,15 @@ export function FileList(props: FileListProps) {
     const forAll: Record<string, (() => void) | undefined> = {
       Enter: isAtEntry ? () => open(entry) : undefined,
       ' ': preview,
-      i: preview,
+      i: preview && (() => open(entry, true)),
       x: () => selection.toggle(entry.id),
       D: () => commands.download(chosen),
       Escape: selection.count === 0 ? undefined : selection.clear,
     };
-    const forEditors: Record<string, () => void> = {
+    const forEditors: Record<string, (() => void) | undefined> = {
       F2: () => setRenamed(entry.id),
       m: () => commands.move(chosen),
+      l: entry.kind === 'file' ? () => commands.share(entry) : undefined,
       Delete: () => commands.remove(chosen),
     };
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);

@@ -55,7 +55,7 @@ function Folder(place: Place) {
   const { entries, gapAt, breadcrumbs, total, error, isPending } = listing;
   const { data: projects } = useQuery(projectsQuery);
   const selection = useSelection(entries, place, total);
-  const { remove, move, dialog } = useQuestions(projectId, folderId, selection.clear);
+  const { remove, move, share, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
   const role = useRole(projectId);
@@ -160,6 +160,7 @@ function Folder(place: Place) {
           canChange={canChange}
           onMove={move}
           onRemove={remove}
+          onShare={share}
           onMore={listing.loadMore}
           onSort={onSort}
         />

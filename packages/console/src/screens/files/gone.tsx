@@ -1,7 +1,8 @@
-import { Link } from '@tanstack/react-router';
+import { Link, useParams } from '@tanstack/react-router';
 import { codeOf } from '../../api.ts';
 import { problemOf } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import { NotFound } from '../fallbacks.tsx';
 import { toLook } from './use-listing.ts';
 
 /** Whether a folder or file that an address names does not exist (any more), or could not: its id is none. */
@@ -21,4 +22,11 @@ export function WaysOn({ projectId }: { projectId: string }) {
       </Link>
     </div>
   );
+}
+
+/** An address within a project that leads nowhere. */
+export function PageNotFound() {
+  const { projectId = '' } = useParams({ strict: false });
+  const { notFound, notFoundHint } = text.errors;
+  return <NotFound title={notFound} hint={notFoundHint} ways={<WaysOn projectId={projectId} />} />;
 }

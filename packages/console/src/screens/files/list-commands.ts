@@ -22,6 +22,10 @@ export interface ListCommands {
   download(chosen: Chosen): void;
   move(chosen: Chosen): void;
   remove(chosen: Chosen): void;
+  /** Shows the links of a file, and offers another. */
+  share(file: Entry): void;
+  /** Opens the preview of a file at its details. */
+  showDetails(file: Entry): void;
   /** Opens the field for a new name. */
   rename(entry: Entry): void;
   /** The field is done with; with a step, the name of the next or previous entry is edited. */

@@ -24,7 +24,12 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
   const picker = useRef<HTMLUListElement>(null);
   const { files } = text;
   const toFirst = () => picker.current?.querySelector<HTMLElement>('button:enabled') ?? picker.current;
-  // The folder that was pressed is no longer there once one is in it.
+  // What was pressed is no longer there once one is in the folder. The list keeps the focus until its first one is there: what loses
+  // it gives it to the dialog, a frame later.
+  const go = (folder: string | null) => {
+    picker.current?.focus();
+    setAt(folder);
+  };
   useEffect(() => {
     if (!isPending) toFirst()?.focus();
   }, [at, isPending]);
@@ -61,7 +66,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
                     <bdi>{name}</bdi>
                   </b>
                 ) : (
-                  <button type="button" onClick={() => setAt(id)}>
+                  <button type="button" onClick={() => go(id)}>
                     <bdi>{name}</bdi>
                   </button>
                 )}
@@ -75,7 +80,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
       <ul className="picker" ref={picker} tabIndex={-1}>
         {folders.map(({ id, name }) => (
           <li key={id}>
-            <button type="button" disabled={isMoved(id)} onClick={() => setAt(id)}>
+            <button type="button" disabled={isMoved(id)} onClick={() => go(id)}>
               <span className="thumb folder">
                 <Folder className="i" aria-hidden="true" />
               </span>

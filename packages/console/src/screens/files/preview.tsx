@@ -1,6 +1,6 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useRouter } from '@tanstack/react-router';
+import { useLocation, useNavigate, useRouter } from '@tanstack/react-router';
 import { ChevronLeft, ChevronRight, Download, type LucideIcon, MapPinOff, X } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
@@ -33,6 +33,8 @@ const farthest = 2000;
 export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewProps) {
   const navigate = useNavigate();
   const frame = useRef<HTMLDivElement>(null);
+  const details = useRef<HTMLElement>(null);
+  const { isAtDetails } = useLocation().state;
   const side: Side = entries.findIndex(({ id }) => id === fileId) < (gapAt ?? entries.length) ? 'start' : 'end';
   const files = (side === 'start' ? entries.slice(0, gapAt) : entries.slice(gapAt)).filter(
     (entry): entry is FileEntry => entry.kind === 'file',
@@ -85,7 +87,7 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
       <Dialog.Portal>
         <Dialog.Popup
           ref={frame}
-          initialFocus={frame}
+          initialFocus={isAtDetails ? details : frame}
           className="view"
           aria-label={file?.fileName ?? preview.title}
           onKeyDown={onKeyDown}
@@ -122,7 +124,7 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
             />
             <StepButton look="next" icon={ChevronRight} label={preview.next} isOff={!mayGo(1)} onStep={() => go(1)} />
           </div>
-          <aside className="details" aria-label={preview.details}>
+          <aside ref={details} tabIndex={-1} className="details" aria-label={preview.details}>
             {file && <Details key={fileId} projectId={projectId} file={file} />}
             {file && <Links key={`${fileId} links`} projectId={projectId} fileId={fileId} />}
           </aside>

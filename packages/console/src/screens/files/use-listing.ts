@@ -32,11 +32,15 @@ export const toFolder = (projectId: string, id: string | null) =>
     ? linkOptions({ to: '/projects/$projectId/files', params: { projectId }, search: toLook })
     : linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook });
 
-/** The address of a folder, or of the preview of a file. */
-export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'id'>) =>
+/** The address of a folder, or of the preview of a file. @param isAtDetails whether the preview begins with its details */
+export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'id'>, isAtDetails = false) =>
   kind === 'folder'
     ? toFolder(projectId, id)
-    : linkOptions({ to: '.', search: (before: FilesSearch) => ({ ...before, file: id }), state: { isOverList: true } });
+    : linkOptions({
+        to: '.',
+        search: (before: FilesSearch) => ({ ...before, file: id }),
+        state: { isOverList: true, isAtDetails },
+      });
 
 /** In milliseconds: how often it is looked whether others have changed something. */
 const lookAgainAfter = 30_000;

@@ -4,8 +4,10 @@ import { toastError } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { type Chosen, needsAsking, type Target } from './chosen.ts';
 import { loadCommands } from './load-commands.ts';
+import type { Entry } from './use-listing.ts';
 
 const DeleteDialog = lazy(onceReachable(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog })));
+const LinksDialog = lazy(onceReachable(async () => ({ default: (await import('./links-dialog.tsx')).LinksDialog })));
 const MoveDialog = lazy(onceReachable(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog })));
 
 interface Questions {
@@ -13,13 +15,15 @@ interface Questions {
   remove: (chosen: Chosen) => void;
   /** Asks where to. */
   move: (chosen: Chosen) => void;
+  /** Shows the links of a file. */
+  share: (file: Entry) => void;
   /** The question that is open. */
   dialog: ReactNode;
 }
 
-/** What is asked before entries go. @param onGone called when they do */
+/** What is asked about entries, such as before they go. @param onGone called when they do */
 export function useQuestions(projectId: string, folderId: string | null, onGone: () => void): Questions {
-  const [asked, setAsked] = useState<{ about: 'delete' | 'move'; chosen: Chosen }>();
+  const [asked, setAsked] = useState<{ about: 'delete' | 'move'; chosen: Chosen } | { about: 'links'; file: Entry }>();
   const close = () => setAsked(undefined);
   const end = () => {
     close();
@@ -38,9 +42,12 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
     else deleteThem(chosen);
   };
   const move = (chosen: Chosen) => setAsked({ about: 'move', chosen });
+  const share = (file: Entry) => setAsked({ about: 'links', file });
   const dialog = asked && (
     <Suspense fallback={<Coming onClose={close} />}>
-      {asked.about === 'delete' ? (
+      {asked.about === 'links' ? (
+        <LinksDialog projectId={projectId} file={asked.file} onClose={close} />
+      ) : asked.about === 'delete' ? (
         <DeleteDialog
           projectId={projectId}
           chosen={asked.chosen}
@@ -58,5 +65,5 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
       )}
     </Suspense>
   );
-  return { remove, move, dialog };
+  return { remove, move, share, dialog };
 }

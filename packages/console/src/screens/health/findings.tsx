@@ -2,6 +2,7 @@ import { ChevronDown, CircleCheck, CircleDashed, CircleX, Stethoscope, TriangleA
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Badge, Empty } from '../../components/parts.tsx';
 import { toCheckWords, toSectionName } from '../../text/doctor.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { Finding, System } from './system-query.ts';
 
@@ -10,7 +11,7 @@ const severity: readonly Finding['status'][] = ['failed', 'warning', 'ok', 'skip
 
 /** What the doctor found: first what is to be mended, the worst above; the rest in its sections, closed. */
 export function Findings({ doctor: { findings, finishedAt } }: { doctor: System['doctor'] }) {
-  const { health } = text;
+  const { health } = later;
   const bad = findings.filter(({ status }) => status === 'failed');
   const toMend = [...bad, ...findings.filter(({ status }) => status === 'warning')];
   const rest = Map.groupBy(
@@ -46,7 +47,7 @@ export function Findings({ doctor: { findings, finishedAt } }: { doctor: System[
 
 /** What is right in a section of the report, and what could not be tried. */
 function Group({ section, findings }: { section: string; findings: readonly Finding[] }) {
-  const { statuses } = text.health;
+  const { statuses } = later.health;
   const skipped = findings.filter(({ status }) => status === 'skipped').length;
   const ok = findings.length - skipped;
   const Icon = skipped > 0 ? CircleDashed : CircleCheck;
@@ -82,7 +83,7 @@ function Group({ section, findings }: { section: string; findings: readonly Find
 }
 
 function Counts({ findings }: { findings: readonly Finding[] }) {
-  const { health } = text;
+  const { health } = later;
   return (
     <span className="line g1 wrap">
       {severity.map((status) => {
@@ -101,7 +102,7 @@ function ToMend({ finding }: { finding: Finding }) {
     <article className="find">
       <Icon className={`i ${tones[status]}-i`} aria-hidden="true" />
       <h3>{title}</h3>
-      <Badge tone={tones[status]}>{text.health.statuses[status]}</Badge>
+      <Badge tone={tones[status]}>{later.health.statuses[status]}</Badge>
       <p lang="en">{found}</p>
       {mend !== null && (
         <div className="fix second">

@@ -2,6 +2,7 @@ import { CircleCheck } from 'lucide-react';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Badge, Moment, ScrollFrame } from '../../components/parts.tsx';
 import { formatCount } from '../../format.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { System } from './system-query.ts';
 
@@ -9,7 +10,7 @@ const retry = 'npm run queue -- retry';
 
 /** Work that was tried as often as it is tried, and then given up: how much, the latest, and what to do. */
 export function GivenUp({ deadLetters: { count, newest } }: { deadLetters: System['deadLetters'] }) {
-  const { health } = text;
+  const { health } = later;
   return (
     <section className="sect">
       <header>

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Empty, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { queryClient, useUser } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { Findings } from './findings.tsx';
@@ -16,7 +17,7 @@ import './health.css';
 
 /** How the service is, for its owner: what it depends on, what the doctor found, what it does by itself. */
 export function Health() {
-  const { health } = text;
+  const { health } = later;
   if (useUser().role === 'owner') return <SystemHealth />;
   return (
     <Page title={text.nav.health}>
@@ -30,7 +31,7 @@ const goesOn: readonly (string | undefined)[] = ['doctor_running', 'timed_out'];
 
 function SystemHealth() {
   const { data: system, error, refetch } = useQuery(systemQuery);
-  const { health } = text;
+  const { health } = later;
   const check = useMutation({
     mutationFn: () => call('runDoctor', {}),
     onSettled: () => queryClient.invalidateQueries({ queryKey: systemQuery.queryKey }),
@@ -75,7 +76,7 @@ interface LookedProps {
 
 /** When the doctor was there last. */
 function Looked({ doctor: { finishedAt }, isAtWork, className }: LookedProps) {
-  const { health } = text;
+  const { health } = later;
   return (
     <span className={`quiet num ${className}`} role="status">
       {isAtWork ? (
@@ -93,7 +94,7 @@ function Looked({ doctor: { finishedAt }, isAtWork, className }: LookedProps) {
 
 /** What the service runs on, in words that can be copied. */
 function Facts({ system: { version, nodeVersion, dependencies } }: { system: System }) {
-  const { health } = text;
+  const { health } = later;
   const { database, objectStore } = dependencies;
   return (
     <section className="sect">

@@ -1,6 +1,6 @@
 import { now } from '../../clock.ts';
 import { Badge, Moment, ScrollFrame } from '../../components/parts.tsx';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import type { Job } from './system-query.ts';
 
 /** Whether the last run of a job failed. */
@@ -15,7 +15,7 @@ export const isLate = ({ running, nextRunAt }: Job): boolean =>
 
 /** What the service does by itself: when it last did, when it is due, and why it last failed. */
 export function Jobs({ jobs }: { jobs: readonly Job[] }) {
-  const { health } = text;
+  const { health } = later;
   const names: Record<string, string | undefined> = health.jobNames;
   return (
     <section className="sect">
@@ -69,7 +69,7 @@ export function Jobs({ jobs }: { jobs: readonly Job[] }) {
 }
 
 function State({ job }: { job: Job }) {
-  const { health } = text;
+  const { health } = later;
   if (isFailing(job)) return <Badge tone="bad">{health.isFailing}</Badge>;
   if (job.running) return <Badge tone="live">{health.isRunning}</Badge>;
   if (isLate(job)) return <Badge tone="warn">{health.isLate}</Badge>;

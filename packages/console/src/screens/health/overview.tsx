@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { formatDuration } from './duration.ts';
 import { isFailing, isLate } from './jobs.tsx';
 import type { System } from './system-query.ts';
@@ -9,7 +9,7 @@ const toneOf = { healthy: 'ok', available: 'warn', down: 'bad' } as const;
 
 /** In a line: whether what the service needs answers, whether its jobs are done, and for how long it has been running. */
 export function Overview({ system: { version, uptimeSeconds, dependencies, jobs } }: { system: System }) {
-  const { health } = text;
+  const { health } = later;
   const { database, objectStore } = dependencies;
   const failing = jobs.filter(isFailing).length;
   const late = jobs.filter(isLate).length;

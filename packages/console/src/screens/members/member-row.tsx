@@ -16,11 +16,19 @@ interface MemberRowProps {
   member: Answer<'listMembers'>['members'][number];
   /** Whether the one who looks may change it. */
   isOwner: boolean;
+  /** Whether it is the one owner, who stays. */
+  isOnlyOwner: boolean;
   onRemove: () => void;
 }
 
 /** A member. A new role is shown at once, and the old one again if the service refuses it. Owners are asked about their own: they could not take it back. */
-export function MemberRow({ projectId, member: { userId, name, email, role }, isOwner, onRemove }: MemberRowProps) {
+export function MemberRow({
+  projectId,
+  member: { userId, name, email, role },
+  isOwner,
+  isOnlyOwner,
+  onRemove,
+}: MemberRowProps) {
   const isOneself = useUser().id === userId;
   const [own, setOwn] = useState<Role>();
   const { members } = text;
@@ -43,6 +51,7 @@ export function MemberRow({ projectId, member: { userId, name, email, role }, is
           {isOneself && <Badge>{text.common.you}</Badge>}
         </span>
         <span className="cap quiet clip">{email}</span>
+        {isOneself && isOnlyOwner && <span className="cap">{members.onlyOwner}</span>}
       </span>
       <span className="quiet only-wide may">{members.explained[shown]}</span>
       {isOwner ? (
@@ -54,14 +63,16 @@ export function MemberRow({ projectId, member: { userId, name, email, role }, is
             options={roleOptions}
             onChange={isOneself ? setOwn : change.mutate}
           />
-          <Button
-            look="ghost"
-            className="bad"
-            onClick={onRemove}
-            aria-label={isOneself ? members.leave : members.removeTitle(name)}
-          >
-            {isOneself ? members.leave : text.common.remove}
-          </Button>
+          {!isOnlyOwner && (
+            <Button
+              look="ghost"
+              className="bad"
+              onClick={onRemove}
+              aria-label={isOneself ? members.leave : members.removeTitle(name)}
+            >
+              {isOneself ? members.leave : text.common.remove}
+            </Button>
+          )}
         </>
       ) : (
         <Badge>{members.roles[role]}</Badge>

@@ -20,6 +20,7 @@ export function Members() {
   const { projectId = '' } = useParams({ strict: false });
   const isOwner = useRole(projectId) === 'owner';
   const query = useQuery(membersQuery(projectId));
+  const owners = query.data?.filter(({ role }) => role === 'owner').length;
   const [isInviting, setInviting] = useState(false);
   const { members } = text;
   const [leaving, setLeaving] = useState<Member>();
@@ -44,6 +45,7 @@ export function Members() {
             projectId={projectId}
             member={member}
             isOwner={isOwner}
+            isOnlyOwner={member.role === 'owner' && owners === 1}
             onRemove={() => setLeaving(member)}
           />
         ))}

@@ -8,6 +8,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { isTyped } from '../../typed.ts';
 
@@ -15,7 +16,7 @@ import { isTyped } from '../../typed.ts';
 export function DeleteProject({ project }: { project: Project }) {
   const [isOpen, setOpen] = useState(false);
   const { data: usage } = useQuery(usageQuery(project.id));
-  const { settings } = text;
+  const { settings } = later;
   const content = usage && `${text.common.files(usage.fileCount)}, ${formatBytes(usage.totalBytes)}`;
   return (
     <section className="set">
@@ -44,7 +45,7 @@ interface DeleteDialogProps {
 function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
-  const { settings } = text;
+  const { settings } = later;
   return (
     <FormDialog
       title={settings.deleteNamed(project.name)}

@@ -2,7 +2,7 @@ import { Plus, X } from 'lucide-react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Field, Select } from '../../components/field.tsx';
 import { problemOf } from '../../components/problem.tsx';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import type { Draft, DraftPreset } from './draft.ts';
 import './settings.css';
 
@@ -20,7 +20,7 @@ interface ImageSettingsProps {
 
 /** Which pictures are made of each picture, and whether links say where they were taken. */
 export function ImageSettings({ draft, error, onChange }: ImageSettingsProps) {
-  const { settings } = text;
+  const { settings } = later;
   const { presets } = draft;
   const setPresets = (presets: readonly DraftPreset[]) => onChange({ presets });
   const add = () => {
@@ -78,7 +78,7 @@ const fits = ['cover', 'contain', 'inside'] as const;
 const formats = ['webp', 'avif', 'jpeg', 'png', 'auto'] as const;
 
 function PresetRow({ preset, error, isTaken, onChange, onRemove }: PresetRowProps) {
-  const { settings } = text;
+  const { settings } = later;
   const { name, w, h, options } = preset;
   const problem = (field: string) => problemOf(error, `imagePresets.${name}${field}`);
   const side = (label: string, value: string, key: 'w' | 'h', isRequired: boolean) => (

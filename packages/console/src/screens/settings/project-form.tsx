@@ -10,6 +10,7 @@ import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import {
@@ -46,7 +47,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
     mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
     onSuccess: async (saved) => {
       setState({ base: saved, draft: toDraft(saved) });
-      toast(text.settings.saved);
+      toast(later.settings.saved);
       await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
       await queryClient.invalidateQueries({ queryKey: usageQuery(project.id).queryKey });
     },
@@ -55,7 +56,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
     save.reset();
     setState({ base, draft: { ...draft, ...part } });
   };
-  const { settings } = text;
+  const { settings } = later;
   return (
     <>
       <Page title={text.nav.settings}>
@@ -150,7 +151,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
 
 /** What a change changes, and to what, in words. */
 function changeWords(change: Change): string[] {
-  const { settings } = text;
+  const { settings } = later;
   const size = (bytes: number | null) =>
     bytes === null ? settings.noLimit : isLimit(bytes) ? formatBytes(bytes) : settings.noNumber;
   return [
@@ -183,14 +184,14 @@ function LimitField({ label, limit, hint, problem, onChange }: LimitFieldProps) 
       label={label}
       value={limit.amount}
       inputMode="decimal"
-      placeholder={text.settings.noLimit}
+      placeholder={later.settings.noLimit}
       onChange={({ target }) => onChange({ ...limit, amount: target.value })}
       hint={hint}
-      problem={isNumber ? problem : text.settings.noNumber}
+      problem={isNumber ? problem : later.settings.noNumber}
       after={
         <select
           className="unit"
-          aria-label={text.settings.unitOf(label)}
+          aria-label={later.settings.unitOf(label)}
           value={limit.unit}
           onChange={({ target }) => onChange({ ...limit, unit: target.value as Unit })}
         >
@@ -205,7 +206,7 @@ function LimitField({ label, limit, hint, problem, onChange }: LimitFieldProps) 
 
 function TypesField({ value, onChange }: { value: string; onChange: (types: string) => void }) {
   const id = useId();
-  const { settings } = text;
+  const { settings } = later;
   return (
     <div className="field">
       <label htmlFor={id}>{settings.types}</label>
@@ -227,7 +228,7 @@ function TypesField({ value, onChange }: { value: string; onChange: (types: stri
 
 /** Asks before something that is not saved is lost. */
 function LeaveQuestion({ isChanged }: { isChanged: boolean }) {
-  const { settings } = text;
+  const { settings } = later;
   const blocker = useBlocker({
     shouldBlockFn: ({ current, next }) => isChanged && current.pathname !== next.pathname,
     enableBeforeUnload: isChanged,

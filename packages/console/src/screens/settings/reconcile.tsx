@@ -6,7 +6,7 @@ import { Moment } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 
 type Reconciliation = Answer<'getReconciliation'>;
 
@@ -33,7 +33,7 @@ export function Reconcile({ projectId }: { projectId: string }) {
     mutationFn: (dryRun: boolean) => call('reconcileProject', { projectId, dryRun }),
     onSuccess: (begun) => queryClient.setQueryData(query.queryKey, begun),
   });
-  const { settings } = text;
+  const { settings } = later;
   const isRunning = start.isPending || (data ? data.state !== 'done' : false);
   const found = data?.state === 'done' && data.dryRun ? data.orphans.count : 0;
   return (
@@ -57,7 +57,7 @@ export function Reconcile({ projectId }: { projectId: string }) {
 }
 
 function Findings({ found }: { found: Reconciliation }) {
-  const { settings } = text;
+  const { settings } = later;
   const rows = [
     [settings.compared, found.finishedAt ? <Moment key="at" at={found.finishedAt} /> : settings.comparing],
     [settings.objects, `${formatCount(found.objects.count)}, ${formatBytes(found.objects.bytes)}`],

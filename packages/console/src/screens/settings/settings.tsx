@@ -1,7 +1,7 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { projectsQuery, useRole } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { ScreenNotFound } from '../fallbacks.tsx';
 import { DeleteProject } from './delete-project.tsx';
 import { ProjectForm } from './project-form.tsx';
@@ -22,7 +22,7 @@ export function Settings() {
           <DeleteProject project={project} />
         </>
       ) : (
-        <p className="second">{text.settings.ownersOnly}</p>
+        <p className="second">{later.settings.ownersOnly}</p>
       )}
     </ProjectForm>
   );

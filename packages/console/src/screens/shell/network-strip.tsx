@@ -1,19 +1,20 @@
-import { WifiOff } from 'lucide-react';
+import { CloudAlert, WifiOff } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { Button } from '../../components/button.tsx';
 import { text } from '../../text/text.ts';
-import { isUnreachable, look, subscribe } from '../uploads/network.ts';
+import { look, readAway, subscribe } from '../uploads/network.ts';
 
 /** On top of every screen while the service cannot be reached. */
 export function NetworkStrip() {
-  const isShown = useSyncExternalStore(subscribe, isUnreachable);
-  if (!isShown) return null;
-  const { noNetwork, noNetworkHint, tryNow } = text.uploads;
+  const away = useSyncExternalStore(subscribe, readAway);
+  if (!away) return null;
+  const { noNetwork, noAnswer, awayHint, tryNow } = text.uploads;
+  const Icon = away === 'network' ? WifiOff : CloudAlert;
   return (
     <div className="strip" role="status">
-      <WifiOff className="i" aria-hidden="true" />
+      <Icon className="i" aria-hidden="true" />
       <span className="grow">
-        <b className="strong">{noNetwork}</b> {noNetworkHint}
+        <b className="strong">{away === 'network' ? noNetwork : noAnswer}</b> {awayHint}
       </span>
       <Button size="s" className="only-wide" onClick={() => look()}>
         {tryNow}

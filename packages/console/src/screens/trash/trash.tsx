@@ -76,7 +76,13 @@ export function Trash() {
           {trash.more}
         </Button>
       )}
-      <EmptyTrash open={isAsking} projectId={projectId} onClose={() => setAsking(false)} />
+      <EmptyTrash
+        open={isAsking}
+        projectId={projectId}
+        entries={entries}
+        isMore={query.hasNextPage}
+        onClose={() => setAsking(false)}
+      />
     </Page>
   );
 }
@@ -139,12 +145,23 @@ function DeletedBy({ projectId, by }: { projectId: string; by: TrashEntry['delet
   return name === undefined ? null : <span className="quiet">{trash.by(name)}</span>;
 }
 
-/** Asks for the name of the project, since nothing comes back. */
-function EmptyTrash({ open, projectId, onClose }: { open: boolean; projectId: string; onClose: () => void }) {
+interface EmptyTrashProps {
+  open: boolean;
+  projectId: string;
+  entries: readonly TrashEntry[];
+  /** Whether there are others that have not been loaded. */
+  isMore: boolean;
+  onClose: () => void;
+}
+
+/** Says how much goes, and asks for the name of the project, since nothing comes back. */
+function EmptyTrash({ open, projectId, entries, isMore, onClose }: EmptyTrashProps) {
   const { data: projects } = useQuery(projectsQuery);
   const name = projects?.find(({ id }) => id === projectId)?.name ?? '';
   const [typed, setTyped] = useState('');
   const { trash } = text;
+  const files = entries.reduce((sum, entry) => sum + entry.files, 0);
+  const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
   const empty = useMutation({
     mutationFn: () => clientOf(projectId).trash.empty(),
     onSuccess: async ({ files, bytes }) => {
@@ -163,7 +180,7 @@ function EmptyTrash({ open, projectId, onClose }: { open: boolean; projectId: st
       open={open}
       onClose={close}
       title={trash.empty}
-      lead={trash.emptyLead}
+      lead={trash.emptyLead(files, formatBytes(bytes), isMore)}
       footer={
         <>
           <Button onClick={close}>{text.common.cancel}</Button>

@@ -1,8 +1,11 @@
-import { hasJustAnswered } from '../../api.ts';
+import { hasJustAnswered, whenUnanswered } from '../../api.ts';
 
 /** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
 
-let isAway = false;
+/** What is away if it cannot: the network, as far as the browser knows, or else only the service. */
+export type Away = 'network' | 'service';
+
+let away: Away | undefined;
 let probing: Promise<void> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
@@ -11,9 +14,10 @@ const listeners = new Set<() => void>();
 const pauseMilliseconds = 2000;
 const timeoutMilliseconds = 5000;
 
-export const isUnreachable = (): boolean => isAway;
+export const isUnreachable = (): boolean => away !== undefined;
+export const readAway = (): Away | undefined => away;
 
-/** Calls the listener when it goes away and when it comes back. */
+/** Calls the listener when it goes away, for another reason, and when it comes back. */
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -21,10 +25,10 @@ export function subscribe(listener: () => void): () => void {
 
 /** Resolves once the service can be reached: at once if nothing says that it cannot. */
 export function untilReachable(): Promise<void> {
-  if (!isAway) return Promise.resolve();
+  if (!away) return Promise.resolve();
   return new Promise((resolve) => {
     const unsubscribe = subscribe(() => {
-      if (isAway) return;
+      if (away) return;
       unsubscribe();
       resolve();
     });
@@ -37,9 +41,9 @@ export async function untilAnswering(): Promise<void> {
   await untilReachable();
 }
 
-function set(away: boolean): void {
-  if (away === isAway) return;
-  isAway = away;
+function set(next: Away | undefined): void {
+  if (next === away) return;
+  away = next;
   for (const listener of listeners) listener();
 }
 
@@ -53,8 +57,7 @@ export function look(): Promise<void> {
 }
 
 async function probe(): Promise<void> {
-  const away = !(await answers());
-  set(away);
+  set((await answers()) ? undefined : navigator.onLine ? 'service' : 'network');
   if (away) timer = setTimeout(look, pauseMilliseconds);
 }
 
@@ -68,6 +71,7 @@ async function answers(): Promise<boolean> {
   }
 }
 
+whenUnanswered(look);
 // A service on this machine needs no network. A look that had begun before tells nothing.
 window.addEventListener('offline', () => void look().then(look));
 window.addEventListener('online', look);

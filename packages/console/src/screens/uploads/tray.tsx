@@ -120,7 +120,7 @@ function cancelWithUndo(uploads: Uploads): void {
 function toTitle(uploads: Uploads): string {
   const { isIdle, isOffline, preparing, counts, all } = uploads;
   const { uploads: words } = text;
-  if (isOffline) return words.waitForNetwork(countUnderWay(uploads) + preparing);
+  if (isOffline) return words.waitForConnection(countUnderWay(uploads) + preparing);
   if (all === 0) return preparing > 0 ? words.preparing(preparing) : text.shell.none;
   if (isIdle) return words.finished(counts.done, counts.failed);
   return words.title(counts.done, all);
@@ -152,12 +152,13 @@ function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }:
 function Foot({ uploads: { counts, sending, items, isOffline } }: { uploads: Uploads }) {
   const { uploads: words } = text;
   const now = isOffline ? 0 : sending;
-  const waiting = counts.waiting + counts.paused + counts.offline + counts.uploading - now;
+  const recording = isOffline ? 0 : counts.uploading - sending;
+  const waiting = counts.waiting + counts.paused + counts.offline + counts.uploading - now - recording;
   const hasFailures = items.some(({ phase }) => phase === 'failed');
   return (
     <div className="tray-foot">
       <span className="grow num">
-        {words.counts(counts.done, now, waiting)}
+        {words.counts(counts.done, now, recording, waiting)}
         {counts.failed > 0 && <span className="bad"> · {words.failed(counts.failed)}</span>}
       </span>
       {hasFailures && (

@@ -1,4 +1,4 @@
-import { Upload } from 'lucide-react';
+import { FolderUp, Upload } from 'lucide-react';
 import { useRef } from 'react';
 import { Button } from '../../components/button.tsx';
 import { text } from '../../text/text.ts';
@@ -16,7 +16,11 @@ export function UploadButton({ projectId, folderId, isFolder = false }: UploadBu
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button look={isFolder ? 'default' : 'main'} icon={Upload} onClick={() => input.current?.click()}>
+      <Button
+        look={isFolder ? 'default' : 'main'}
+        icon={isFolder ? FolderUp : Upload}
+        onClick={() => input.current?.click()}
+      >
         {isFolder ? text.uploads.chooseFolder : text.uploads.upload}
       </Button>
       <input

@@ -390,7 +390,6 @@ export function cancelAll(): () => void {
 }
 
 function retry(isMeant: (one: Listed) => boolean): void {
-  beginAnew();
   for (const target of targets)
     for (const upload of target.queue.snapshot().uploads) {
       const phase = toPhase(upload);
@@ -401,10 +400,14 @@ function retry(isMeant: (one: Listed) => boolean): void {
 }
 
 export function retryOne({ target, upload }: Listed): void {
+  beginAnew();
   retry((one) => one.upload === upload && one.target === target);
 }
 
-export const retryFailed = (): void => retry(({ phase }) => phase === 'failed');
+export function retryFailed(): void {
+  beginAnew();
+  retry(({ phase }) => phase === 'failed');
+}
 
 /** Forgets what has ended. */
 export function close(): void {

@@ -4,7 +4,7 @@ import { Field } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { later } from '../../text/later.ts';
 import { type Account, usersQuery } from './users-query.ts';
 
 /** What is to be done to an account, and is asked before. */
@@ -16,7 +16,7 @@ export interface Question {
 /** Asks whether to do it, does it, and says that it is done. An account is deleted once its address has been typed. */
 export function QuestionDialog({ kind, user, onClose }: Question & { onClose: () => void }) {
   const [typed, setTyped] = useState('');
-  const { users } = text;
+  const { users } = later;
   const { title, lead, submit, done } = users.questions[kind];
   const isForGood = kind === 'remove';
   return (

@@ -5,6 +5,7 @@ import type { MenuAction } from '../../components/menu-popup.tsx';
 import { Avatar, Badge, Moment } from '../../components/parts.tsx';
 import { formatDay } from '../../format.ts';
 import { useUser } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import type { Question } from './question.tsx';
 import type { Account } from './users-query.ts';
@@ -13,7 +14,7 @@ type OnAsk = (question: Question) => void;
 
 /** Accounts, how they are protected, and where they are signed in. On phones, one column says it. */
 export function UserTable({ users, onAsk }: { users: readonly Account[]; onAsk: OnAsk }) {
-  const words = text.users;
+  const words = later.users;
   return (
     <div className="panel frame wide-table users">
       <table className="table two nolast">
@@ -41,7 +42,7 @@ export function UserTable({ users, onAsk }: { users: readonly Account[]; onAsk: 
 function UserRow({ user, onAsk }: { user: Account; onAsk: OnAsk }) {
   const { id, name, email, disabledAt, sessionCount, latestSessionAt, createdAt } = user;
   const isOneself = useUser().id === id;
-  const words = text.users;
+  const words = later.users;
   const sessions = (
     <>
       <span className="num">{words.sessionCount(sessionCount)}</span>
@@ -91,7 +92,7 @@ function UserRow({ user, onAsk }: { user: Account; onAsk: OnAsk }) {
 }
 
 function toActions(user: Account, onAsk: OnAsk): MenuAction[] {
-  const words = text.users;
+  const words = later.users;
   const ask = (kind: Question['kind']) => () => onAsk({ kind, user });
   return [
     ...(user.sessionCount > 0 ? [{ label: words.endSessions, run: ask('endSessions') }] : []),
@@ -103,7 +104,7 @@ function toActions(user: Account, onAsk: OnAsk): MenuAction[] {
 }
 
 function States({ user, isOneself }: { user: Account; isOneself: boolean }) {
-  const words = text.users;
+  const words = later.users;
   return (
     <>
       {isOneself && <Badge>{text.common.you}</Badge>}
@@ -115,7 +116,7 @@ function States({ user, isOneself }: { user: Account; isOneself: boolean }) {
 }
 
 function Protection({ user: { twoFactorEnabled, passkeyCount } }: { user: Account }) {
-  const words = text.users;
+  const words = later.users;
   if (!twoFactorEnabled && passkeyCount === 0) return <span className="quiet">{words.unprotected}</span>;
   return (
     <>

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { useUser } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
 import { toNameKey } from '../uploads/names.ts';
@@ -15,7 +16,7 @@ import './users.css';
 
 /** Everybody with an account, for the owner of the service. */
 export function Users() {
-  const { users } = text;
+  const { users } = later;
   if (useUser().role === 'owner') return <Accounts />;
   return (
     <Page title={text.nav.people}>
@@ -28,7 +29,7 @@ function Accounts() {
   const query = useInfiniteQuery(usersQuery);
   const [words, setWords] = useState('');
   const [question, setQuestion] = useState<Question>();
-  const { users } = text;
+  const { users } = later;
   const read = query.data?.pages.flatMap((page) => page.users) ?? [];
   const wanted = toNameKey(words.trim());
   const found = read.filter(({ name, email }) => toNameKey(`${name}\n${email}`).includes(wanted));

@@ -1,8 +1,10 @@
 import type { Answer } from '@cadiz/contract';
 import { call } from '../../api.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { webhooks } from '../../text/webhooks.ts';
+import { later } from '../../text/later.ts';
 import { toEndpoint, WebhookFields } from './webhook-fields.tsx';
+
+const { webhooks } = later;
 
 interface CreateWebhookProps {
   projectId: string;

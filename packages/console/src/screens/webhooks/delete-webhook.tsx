@@ -2,8 +2,10 @@ import { call } from '../../api.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
-import { webhooks } from '../../text/webhooks.ts';
+import { later } from '../../text/later.ts';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 /** Asks before an endpoint goes, with its deliveries. */
 export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook: Webhook; onClose: () => void }) {

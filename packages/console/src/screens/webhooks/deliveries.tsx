@@ -9,9 +9,11 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
 import { formatMoment } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
-import { webhooks } from '../../text/webhooks.ts';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 type Delivery = Answer<'listDeliveries'>['deliveries'][number];
 

@@ -2,10 +2,12 @@ import { call } from '../../api.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
-import { webhooks } from '../../text/webhooks.ts';
 import type { Webhook } from './webhook.ts';
 import { toEndpoint, WebhookFields } from './webhook-fields.tsx';
+
+const { webhooks } = later;
 
 /** Changes where an endpoint is and what it gets. Its secret and its deliveries stay. */
 export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: () => void }) {

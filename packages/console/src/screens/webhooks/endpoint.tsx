@@ -21,8 +21,10 @@ import { toast, toastError } from '../../components/toast.tsx';
 import { formatMoment } from '../../format.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { queryClient } from '../../queries.ts';
-import { webhooks } from '../../text/webhooks.ts';
+import { later } from '../../text/later.ts';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 const Deliveries = lazy(onceReachable(async () => ({ default: (await import('./deliveries.tsx')).Deliveries })));
 

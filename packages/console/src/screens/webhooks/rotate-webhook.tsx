@@ -3,8 +3,10 @@ import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
-import { webhooks } from '../../text/webhooks.ts';
+import { later } from '../../text/later.ts';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 const overlaps = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
 type Overlap = keyof typeof overlaps;

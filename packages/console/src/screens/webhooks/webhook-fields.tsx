@@ -2,9 +2,11 @@ import { isCadizError } from '@cadiz/client';
 import type { Input } from '@cadiz/contract';
 import { codeOf } from '../../api.ts';
 import { Check, Field } from '../../components/field.tsx';
-import { webhooks } from '../../text/webhooks.ts';
+import { later } from '../../text/later.ts';
 import type { Fields } from '../entry/form.ts';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 type Types = NonNullable<Input<'createWebhook'>['types']>;
 

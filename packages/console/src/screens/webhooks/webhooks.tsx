@@ -8,12 +8,14 @@ import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, queryClient, useRole } from '../../queries.ts';
+import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
-import { webhooks } from '../../text/webhooks.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { Page } from '../page.tsx';
 import { Endpoint } from './endpoint.tsx';
 import type { Webhook } from './webhook.ts';
+
+const { webhooks } = later;
 
 const CreateWebhook = lazy(
   onceReachable(async () => ({ default: (await import('./create-webhook.tsx')).CreateWebhook })),
