@@ -371,7 +371,7 @@ describe('reading', () => {
   test('does not show, after waiting, what the caller may no longer see', async () => {
     const bob = await service.join(ada, projectId, 'owner');
     const { cursor } = await after();
-    const waiting = read(`&after=${cursor}&wait=20`, { as: bob });
+    const waiting = read(`&after=${cursor}&wait=2`, { as: bob });
     await delay(100);
     await ok('PATCH', `/api/projects/${projectId}/members/${bob.id}`, { role: 'viewer' }, { as: ada });
     expect((await waiting).body).toEqual({ events: [], cursor: String(Number(cursor) + 1) });
