@@ -74,16 +74,16 @@ export interface UrlOptions {
 }
 
 /** Which events, and from where on. */
-export interface FollowOptions {
+export interface FollowOptions<Of extends EventType = EventType> {
   /** The `seq` of an event or the `cursor` of a page: what came after it. `latest`: what happens from now on. */
   after?: string | number | undefined;
   /** All by default. */
-  types?: readonly EventType[] | undefined;
+  types?: readonly Of[] | undefined;
   signal?: AbortSignal | undefined;
 }
 
 /** Which page of events. */
-export interface EventOptions extends FollowOptions {
+export interface EventOptions<Of extends EventType = EventType> extends FollowOptions<Of> {
   /** From 1 to 1000. */
   limit?: number;
   /** How many seconds to wait for an event if there is none, at most 30. */
@@ -227,8 +227,11 @@ export function createClient(options: UploaderOptions) {
     };
   }
 
-  const eventPage = async ({ types, signal, ...asked }: EventOptions = {}, retries?: number) =>
-    send<EventPage>({
+  const eventPage = async <Of extends EventType>(
+    { types, signal, ...asked }: EventOptions<Of> = {},
+    retries?: number,
+  ) =>
+    send<EventPage<Of>>({
       ...(retries && { retries }),
       method: 'GET',
       path: '/api/storage/events',
@@ -678,19 +681,23 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { events, cursor } = await cadiz.events.page({ after: 'latest', wait: 30 });
        */
-      page: (asked: EventOptions = {}) => eventPage(asked),
+      page: <Of extends EventType>(asked: EventOptions<Of> = {}) => eventPage(asked),
 
       /**
        * Events as they happen, until you break off or abort. Failures that pass are waited out. To go on later where you
        * left off, keep the `seq` of the last event, and give it as `after`.
        *
        * @example
-       * for await (const event of cadiz.events.follow({ types: ['file.created', 'file.deleted'] })) {
-       *   if (event.type === 'file.created') console.log(event.data.fileName);
+       * for await (const { type, data } of cadiz.events.follow({ types: ['file.created', 'file.deleted'] })) {
+       *   console.log(type, data.fileName);
        * }
        * @throws CadizError `cursor_expired` if what came after `after` is no longer kept
        */
-      async *follow({ after = 'latest', types, signal }: FollowOptions = {}): AsyncGenerator<Event, void> {
+      async *follow<Of extends EventType>({
+        after = 'latest',
+        types,
+        signal,
+      }: FollowOptions<Of> = {}): AsyncGenerator<Event<Of>, void> {
         for (let cursor = `${after}`; ; ) {
           const wait = cursor === 'latest' ? 0 : 30;
           const page = await eventPage({ after: cursor, wait, limit: 1000, types, signal }, Number.POSITIVE_INFINITY);

@@ -475,14 +475,14 @@ interface EventOf<T extends EventType, D> {
   data: D;
 }
 
-/** Something that has happened in a project. */
-export type Event =
-  | { [T in keyof EventData]: EventOf<T, EventData[T]> }[keyof EventData]
-  | EventOf<AccessEventType, Record<string, unknown>>;
+/** Something that has happened in a project: of these types, or of any. */
+export type Event<Of extends EventType = EventType> = {
+  [T in Of]: EventOf<T, T extends keyof EventData ? EventData[T] : Record<string, unknown>>;
+}[Of];
 
 /** Events, and where to go on. */
-export interface EventPage {
-  events: Event[];
+export interface EventPage<Of extends EventType = EventType> {
+  events: Event<Of>[];
   /** The `after` of the next request. */
   cursor: string;
 }

@@ -46,7 +46,7 @@ function methodsOfClient(): Documented[] {
   const text = readFileSync(join(dist, 'client.d.ts'), 'utf8');
   const body = text.slice(text.indexOf('export declare function createClient('));
   let group = '';
-  return [...body.matchAll(/^( {4}| {8})(\w+)(?:<\w+>)?(: \{$|: \(|: <|\()/gm)].flatMap(
+  return [...body.matchAll(/^( {4}| {8})(\w+)(?:<[\w ]+>)?(: \{$|: \(|: <|\()/gm)].flatMap(
     ({ 1: indentation = '', 2: name = '', 3: what, index }) => {
       if (indentation.length === 4) group = what === ': {' ? name : '';
       if (what === ': {') return [];
