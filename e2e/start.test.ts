@@ -255,16 +255,16 @@ describe('a stop', () => {
 
   it('by SIGTERM while the service is still loaded ends it cleanly, too', async () => {
     const reached = join(dirname(settings.CADIZ_DATA_DIR ?? ''), 'reached');
+    // What begins to run instead of the program, and takes long.
     const slow = `import { writeFileSync } from 'node:fs';
-      export async function resolve(specifier, context, next) {
-        const found = await next(specifier, context);
-        if (!found.url.endsWith('/start/program.js')) return found;
-        writeFileSync(${JSON.stringify(reached)}, '');
-        return new Promise((resolve) => setTimeout(resolve, 600_000, found));
-      }`;
+      writeFileSync(${JSON.stringify(reached)}, '');
+      await new Promise((resolve) => setTimeout(resolve, 600_000));`;
+    const load = `export const load = (url, context, next) => url.endsWith('/start/program.js')
+      ? { format: 'module', source: ${JSON.stringify(slow)}, shortCircuit: true }
+      : next(url, context);`;
     const toUrl = (source: string) => `data:text/javascript,${encodeURIComponent(source)}`;
-    const register = `import { register } from 'node:module'; register(${JSON.stringify(toUrl(slow))})`;
-    const { exit, signal } = launchService(settings, { node: ['--import', toUrl(register)] });
+    const register = `import { register } from 'node:module'; register(${JSON.stringify(toUrl(load))})`;
+    const { exit, signal } = launchService(settings, { node: ['--no-deprecation', '--import', toUrl(register)] });
     await expect.poll(() => existsSync(reached), { timeout: 30_000 }).toBe(true);
     signal('SIGTERM');
     expect(await exit).toEqual({ code: 0, stdout: '\nStopped before it was ready.\n', stderr: '' });
