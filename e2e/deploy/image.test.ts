@@ -42,8 +42,7 @@ describe.runIf(canBuild)('the image', () => {
       const command = prepareImage(once, place, { HOST: '127.0.0.1', ...toSettings(port, storePort) });
       for (const shell of ['bin', 'usr/bin', 'sbin'])
         expect(await readdir(join(place, 'image', shell)).catch(() => [])).toEqual([]);
-      const { code } = await useOnce(command, { PATH: '/usr/bin:/bin' }, port ?? 0, folder);
-      expect(code).toBe(0);
+      expect(await useOnce(command, { PATH: '/usr/bin:/bin' }, port ?? 0, folder)).toBe(0);
     },
     packingMilliseconds,
   );

@@ -30,8 +30,7 @@ export async function useOnce(
   expect(file.fileSize).toBe(5);
   expect(await (await fetch(baseUrl, { headers: { accept: 'text/html' } })).text()).toContain('<title>Cadiz');
   process.kill(innermost(child.pid ?? 0), 'SIGTERM');
-  const code = await ended;
-  return { code, said };
+  return ended;
 }
 
 export function toSettings(port = 0, storePort = 0): Record<string, string> {

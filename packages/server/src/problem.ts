@@ -49,6 +49,13 @@ export async function settle<T>(answer: Promise<T> | T): Promise<Outcome<Awaited
   }
 }
 
+/** Like `settle`, but for refusals only: a Problem that is the service's own (5xx) is thrown on. */
+export async function settleRefusal<T>(answer: Promise<T>): Promise<Outcome<Awaited<T>>> {
+  const outcome = await settle(answer);
+  if (outcome instanceof Problem && outcome.status >= 500) throw outcome;
+  return outcome;
+}
+
 /** Like `settle`, for what needs no waiting. */
 export function attempt<T>(run: () => T): Outcome<T> {
   try {

@@ -8,7 +8,7 @@ import { Damaged, openBytes, startHash } from './bytes.ts';
 import { timeOf } from './compare.ts';
 import { toDraftName } from './local-tree.ts';
 import { nameDraft } from './name-draft.ts';
-import type { Report } from './report.ts';
+import { goneCode, type Report } from './report.ts';
 import { runTransfers } from './run-transfers.ts';
 
 /** A file of the project, and where it goes. */
@@ -81,7 +81,7 @@ async function downloadFile(client: Client, download: Download, how: How): Promi
 }
 
 /** The file is deleted: nothing will continue its draft. */
-const isGone = (error: unknown): boolean => isCadizError(error) && error.code === 'file_not_found';
+const isGone = (error: unknown): boolean => isCadizError(error) && error.code === goneCode;
 
 /** A broken connection, and bytes that were damaged on the way; not what the disk or the service refuses. */
 const mayPass = (error: unknown): boolean =>

@@ -21,7 +21,7 @@ export const newReport = (): Report => ({ done: [], unchanged: 0, skipped: [], f
 const refusedCode = 'invalid_api_key';
 
 /** What it answers about each file of a folder that was deleted meanwhile. */
-const goneCode = 'file_not_found';
+export const goneCode = 'file_not_found';
 
 /**
  * Notes what has failed, and says so; that the credentials are refused, only once, and nothing of files that are gone

@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { Problem } from '../problem.ts';
+import { Problem, settleRefusal } from '../problem.ts';
 import { foldersOf } from './access.ts';
 import {
   type Asker,
@@ -29,12 +29,8 @@ export async function reopenProject<R extends Right>(
   projectId: string,
   right: R,
 ): Promise<{ project: OpenProject<R>; caller: Caller } | undefined> {
-  try {
-    return await requireAgain(deps, asker, projectId, right);
-  } catch (error) {
-    if (error instanceof Problem && error.status < 500) return undefined;
-    throw error;
-  }
+  const reopened = await settleRefusal(requireAgain(deps, asker, projectId, right));
+  return reopened instanceof Problem ? undefined : reopened;
 }
 
 /**

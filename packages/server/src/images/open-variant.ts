@@ -41,15 +41,14 @@ const share = createSharing<Variant | undefined>();
 /**
  * The variant of an image, which is made if there is none: once, however many ask for it at the same time, in this process
  * or in others. A row exists before the object does, and until it is removed.
- * @param gone the problem if the file is purged meanwhile
- * @param lookAgain called after it was made, which takes seconds: throws if it must not be shown any more
- * @throws Problem image_refused, image_not_ready, images_off, store_unavailable, `gone`, and those of `lookAgain`
+ * @param lookAgain called after it was made, which takes seconds: throws if it must not be shown any more, or its file is gone
+ * @throws Problem image_refused, image_not_ready, images_off, store_unavailable, those of `lookAgain`, and without it file_not_found if
+ *   the file is purged meanwhile
  */
 export async function openVariant(
   deps: VariantDeps,
   file: OpenedImage,
   spec: Spec,
-  gone: 'file_not_found' | 'image_not_found' | 'link_not_found',
   lookAgain?: () => Promise<unknown>,
 ): Promise<Variant> {
   const ready = await findReady(deps, file, spec.text);
@@ -60,8 +59,8 @@ export async function openVariant(
   const made = await share({ images, file, what: spec.text, now: deps.now }, () =>
     makeOrWait(deps, images, file, spec),
   );
-  if (!made) throw new Problem(gone);
   await lookAgain?.();
+  if (!made) throw new Problem('file_not_found');
   return made;
 }
 

@@ -29,7 +29,7 @@ export interface JobTimes {
 
 const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retrySeconds: 60 };
 
-/** By how much later a job may be due than its interval, or its lease may end: two statements see the clock at different moments. */
+/** How far past its interval a job may be due, and past its length a lease may end: two statements see the clock at different moments. */
 const clockSeconds = 60;
 
 interface JobSurroundings {

@@ -43,11 +43,13 @@ export function isTicketStoreKey(storeKey: string): boolean {
   return Number(storeKey.slice(digitsAt, digitsAt + 6)) >= digitsEach;
 }
 
-/** After the project's id, a slash and the milliseconds. */
-const digitsAt = 36 + 1 + 13;
+/** After the project's id and a slash. */
+const timeAt = 36 + 1;
+const timeLength = 13;
+const digitsAt = timeAt + timeLength;
 
 /** SQL: when the storeKey of a row was issued (Unix milliseconds). */
-export const issueTimeSql = `substr(store_key, ${36 + 1 + 1}, 13)::int8`;
+export const issueTimeSql = `substr(store_key, ${timeAt + 1}, ${timeLength})::int8`;
 
 /**
  * When a storeKey of this project was issued (Unix milliseconds), or undefined if this project cannot have issued it.

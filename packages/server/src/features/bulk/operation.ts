@@ -8,7 +8,7 @@ import { firstId } from '../../db/ids.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { type Actor, emit, recordEvent } from '../../events/record-event.ts';
-import { Problem } from '../../problem.ts';
+import { Problem, settleRefusal } from '../../problem.ts';
 import { changeTree, type LockedTree, lockTree } from '../../tree/lock-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
 import { toBy } from '../../views/created-by.ts';
@@ -99,13 +99,10 @@ async function advance(deps: AdvanceDeps, subject: Subject): Promise<boolean> {
     .where('id', '=', subject.id)
     .executeTakeFirst();
   if (row?.state !== 'running') return false;
-  try {
-    return await changeBatch(deps, row);
-  } catch (error) {
-    if (!(error instanceof Problem) || error.status >= 500) throw error;
-    await fail(deps, row, error);
-    return false;
-  }
+  const outcome = await settleRefusal(changeBatch(deps, row));
+  if (!(outcome instanceof Problem)) return outcome;
+  await fail(deps, row, outcome);
+  return false;
 }
 
 /**

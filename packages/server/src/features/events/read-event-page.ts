@@ -11,7 +11,7 @@ const defaultLimit = 100;
 const accessMilliseconds = 1000;
 
 /**
- * A page of events as JSON text. If there are none yet and `wait` says so, it waits for one, as long as the caller may read them.
+ * A page of events as JSON text. If there are none yet, it waits up to `wait` seconds for one, unless the caller loses access.
  * @param gone aborts when the client has disconnected
  */
 export async function readEventPage(

@@ -1,7 +1,7 @@
 import type { Input } from '@cadiz/contract';
 import type { Caller } from '../../access/caller.ts';
 import { type EventRow, toEventJson } from '../../events/event-json.ts';
-import { settle } from '../../problem.ts';
+import { settleRefusal } from '../../problem.ts';
 import { type LiveEvents, listenTo } from './live-events.ts';
 import { type FeedDeps, type OpenFeed, openFeed } from './open-feed.ts';
 import { readPage } from './read-page.ts';
@@ -55,9 +55,7 @@ async function* stream(deps: FeedDeps, feed: OpenFeed, live: LiveEvents): AsyncG
 }
 
 async function isStillOpen(feed: OpenFeed): Promise<boolean> {
-  const ended = await settle(feed.requireAccess());
-  if (ended && ended.status >= 500) throw ended;
-  return !ended;
+  return !(await settleRefusal(feed.requireAccess()));
 }
 
 /** How far was looked: without data this is no event, but a client that reconnects says it as `Last-Event-ID`. */

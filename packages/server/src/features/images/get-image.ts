@@ -36,7 +36,7 @@ export async function getImage(
 ): Promise<SignedImage> {
   const { file } = await openFile(deps, caller, id, 'files:read');
   const options = await resolvePreset(deps, file.project_id, asked);
-  const variant = await openVariant(deps, file, toSpec(options, accept), 'file_not_found', async () => {
+  const variant = await openVariant(deps, file, toSpec(options, accept), async () => {
     await openFile(deps, await requireCallerAgain(deps, toAsker(caller)), id, 'files:read');
   });
   const lifetime = toLifetime(deps.now(), imageSeconds);

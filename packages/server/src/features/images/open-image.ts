@@ -15,9 +15,7 @@ export async function openImage(
   { accept, method }: Asking,
 ): Promise<SignedImage> {
   const { order, file } = await openToken(deps, token);
-  const variant = await openVariant(deps, file, toSpec(order.options, accept), 'image_not_found', () =>
-    openToken(deps, token),
-  );
+  const variant = await openVariant(deps, file, toSpec(order.options, accept), () => openToken(deps, token));
   const leftSeconds = Math.max(1, Math.floor(order.expiresAt - deps.now() / 1000));
   const seconds = Math.min(leftSeconds, imageSeconds);
   const lifetime = toLifetime(deps.now(), seconds);

@@ -46,7 +46,7 @@ async function prepare(deps: PrepareDeps, { projectId, id }: Subject, signal: Ab
   const failures: ImageFailed[] = [];
   for (const options of Object.values(await findPresets(deps, projectId))) {
     signal.throwIfAborted();
-    const made = openVariant(deps, { ...file, image }, toSpec(options), 'file_not_found');
+    const made = openVariant(deps, { ...file, image }, toSpec(options));
     const failure = await made.then(() => undefined, toFailure);
     if (failure) failures.push(failure);
   }

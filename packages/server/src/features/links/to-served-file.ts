@@ -41,7 +41,7 @@ function hasOptions(query: Options): boolean {
 
 /** The link's file with the object of the variant in place of its own. */
 async function withVariant(deps: ImageDeps, file: LinkedFile, spec: Spec): Promise<LinkedFile> {
-  const { storeKey, contentType, bytes, etag } = await openVariant(deps, toImage(file), spec, 'link_not_found', () =>
+  const { storeKey, contentType, bytes, etag } = await openVariant(deps, toImage(file), spec, () =>
     requireLinked(deps, file.linkId),
   );
   const fileName = toImageName(file.fileName, contentType);

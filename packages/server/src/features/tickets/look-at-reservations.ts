@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { ReservedFacts } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { Problem, settle } from '../../problem.ts';
+import { Problem, settleRefusal } from '../../problem.ts';
 import { keptUntil } from '../../store/kept-until.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import type { Count } from '../../telemetry/observed.ts';
@@ -134,9 +134,8 @@ async function lookAtOwn(
   const seenAt = one.seen_at?.getTime() ?? now;
   const recordAt = seenAt + clientMilliseconds;
   if (now < recordAt) return lookLater(deps, [one], new Date(recordAt), new Date(seenAt));
-  const problem = await settle(record(one, facts));
+  const problem = await settleRefusal(record(one, facts));
   if (!(problem instanceof Problem)) return;
-  if (problem.status >= 500) throw problem;
   // What stands in the way may be mended until it is too late: a full project, a folder in the trash.
   deps.log.info({ projectId: one.project_id, ticketId: one.ticket_id, code: problem.code }, 'Not recorded yet');
   await lookLater(deps, [one], new Date(Math.min(nextLook(one, now), endOf(deps, one).getTime())));
