@@ -2,6 +2,8 @@ import { crc32, deflateSync } from 'node:zlib';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type ImageServer, startImageServer } from '../test/image-server.ts';
+import { readExif } from './exif.ts';
+import { readFrom } from './header.ts';
 import { createImageMaker, type ImageMaker } from './index.ts';
 
 const picture = () => sharp({ create: { width: 40, height: 30, channels: 3, background: '#c84' } });
@@ -153,4 +155,32 @@ describe('a place is found', () => {
     pages.writeUInt32LE(plain.length, first + 2 + count * 12);
     expect(await hasLocation(pages)).toBe(true);
   });
+
+  test('or may be there, in a PNG with more EXIF and text than programs write', async () => {
+    const plain = await tiffOf({});
+    const exifs = (count: number) => pngWith(...Array.from({ length: count }, () => chunk('eXIf', plain)));
+    expect(await hasLocation(await exifs(100))).toBe(false);
+    expect(await hasLocation(await exifs(101))).toBe(true);
+
+    const note = chunk('zTXt', Buffer.concat([ascii('note\0'), compressed(Buffer.alloc(6 * 1024 * 1024))]));
+    expect(await hasLocation(await pngWith(note, note))).toBe(false);
+    expect(await hasLocation(await pngWith(note, note, note))).toBe(true);
+  });
+});
+
+test('EXIF that leads to the same entries again and again takes few reads', () => {
+  const entries = 1000;
+  const file = Buffer.alloc(8 + 2 + entries * 12 + 4);
+  file.write('II*\0', 'latin1');
+  for (const place of [4, file.length - 4]) file.writeUInt32LE(8, place);
+  file.writeUInt16LE(entries, 8);
+  for (let at = 10; at < file.length - 4; at += 12) file.writeUInt16LE(1, at);
+  const read = readFrom(file);
+  let reads = 0;
+  const counting = (offset: number, length: number) => {
+    reads += 1;
+    return read(offset, length);
+  };
+  expect(readExif(counting)).toEqual({ takenAt: null, hasLocation: false });
+  expect(reads).toBeLessThan(1000);
 });

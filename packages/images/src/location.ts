@@ -19,31 +19,42 @@ const overlapBytes = 64;
 const maxExifs = 100;
 /** Far more than programs write, even in chunks of a kilobyte. */
 const maxChunks = 1_000_000;
+/** Of all texts of a PNG together, inflated. */
 const maxTextBytes = 16 * 1024 * 1024;
+
+/** What has been looked at of a file: beyond the limits, it may say where it was taken. */
+interface Looked {
+  exifs: number;
+  textBytes: number;
+}
 
 /**
  * Whether an image says where it was taken, or may say it, in places that libvips passes over: in further EXIF and XMP of a JPEG, in
  * the pictures behind its first one, behind the pixels of a PNG and in the texts that ImageMagick writes there, in the XMP of a GIF.
  */
 export function findLocation(read: Read, { format }: Pick<Header, 'format'>): boolean {
-  return holdsLocation(read) || (format === 'png' && pngHoldsLocation(read));
+  const looked = { exifs: 0, textBytes: 0 };
+  return holdsLocation(read, looked) || (format === 'png' && pngHoldsLocation(read, looked));
 }
 
-function holdsLocation(read: Read): boolean {
-  let exifs = 0;
+function holdsLocation(read: Read, looked: Looked): boolean {
   for (let at = 0; ; at += windowBytes) {
     const bytes = read(at, windowBytes + overlapBytes);
     if (names.some((name) => bytes.includes(name))) return true;
     for (let found = bytes.indexOf(exifStart); found !== -1; found = bytes.indexOf(exifStart, found + 1)) {
-      exifs++;
-      if (exifs > maxExifs || readExif(from(read, at + found + exifStart.length)).hasLocation) return true;
+      if (exifHoldsLocation(from(read, at + found + exifStart.length), looked)) return true;
     }
     if (bytes.length <= windowBytes) return false;
   }
 }
 
+function exifHoldsLocation(read: Read, looked: Looked): boolean {
+  looked.exifs += 1;
+  return looked.exifs > maxExifs || readExif(read).hasLocation;
+}
+
 /** PNG 3, 11.3: `eXIf` and texts may be anywhere between the first chunk and the last. */
-function pngHoldsLocation(read: Read): boolean {
+function pngHoldsLocation(read: Read, looked: Looked): boolean {
   let at = 8;
   for (let chunk = 0; chunk < maxChunks; chunk++) {
     const start = read(at, 8);
@@ -51,8 +62,8 @@ function pngHoldsLocation(read: Read): boolean {
     const length = start.readUInt32BE(0);
     const type = start.toString('latin1', 4, 8);
     if (type === 'IEND') return false;
-    if (type === 'eXIf' && readExif(from(read, at + 8)).hasLocation) return true;
-    if (isText(type) && (length > maxTextBytes || textHoldsLocation(type, read(at + 8, length)))) return true;
+    if (type === 'eXIf' && exifHoldsLocation(from(read, at + 8), looked)) return true;
+    if (isText(type) && (length > maxTextBytes || textHoldsLocation(type, read(at + 8, length), looked))) return true;
     at += 12 + length;
   }
   return true;
@@ -62,14 +73,16 @@ type TextChunk = 'tEXt' | 'zTXt' | 'iTXt';
 
 const isText = (type: string): type is TextChunk => ['tEXt', 'zTXt', 'iTXt'].includes(type);
 
-function textHoldsLocation(type: TextChunk, chunk: Buffer): boolean {
+function textHoldsLocation(type: TextChunk, chunk: Buffer, looked: Looked): boolean {
   const keywordEnd = endOf(chunk, 0);
   const keyword = chunk.toString('latin1', 0, keywordEnd);
   const text = readText(type, chunk, keywordEnd + 1);
   // It cannot be read, so it may say anything.
   if (text === null) return true;
+  looked.textBytes += text.length;
+  if (looked.textBytes > maxTextBytes) return true;
   const bytes = keyword.startsWith('Raw profile type ') ? readRawProfile(text) : text;
-  return holdsLocation(readFrom(bytes));
+  return holdsLocation(readFrom(bytes), looked);
 }
 
 /** The text of a chunk, inflated; null if that fails, or would be too much. */

@@ -101,7 +101,7 @@ curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30
 - \`cursor\` is where to continue: the \`after\` of the next request. Without \`after\`, you get everything that is kept, oldest first; \`after=latest\` starts now.
 - A page includes every change that was confirmed before you asked for it, so a file you have just uploaded is there.
 - \`wait\` (0 to 30 seconds) makes a request that would find nothing wait until there is something. If its access ends meanwhile, it is answered within a second as the next request would be: 401, 403 or 404.
-- \`types=file.created,file.deleted\` selects types; \`limit\` is 100 by default (1 to 1000).
+- \`types=file.created,file.deleted\` selects types; \`limit\` is 100 by default (1 to 1000). A page can have fewer, or none, although more follow: ask again with its \`cursor\`.
 - Events are kept for 30 days (\`EVENT_RETENTION_DAYS\`). A cursor from before that is answered with 410 \`cursor_expired\` and, in \`cursor\`, the oldest that can be used: compare with
   the listing then, and go on from there.
 - A key needs \`files:read\` and must not be tied to a folder. Events about access are only for signed-in owners of the project: if a key asks for their \`types\`, \`Cadiz-Warning\` says that they are left out.

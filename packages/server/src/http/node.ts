@@ -9,6 +9,7 @@ import type { OpenTrace } from '../telemetry/trace.ts';
 import type { Answer, Exchange, Query, WholeAnswer } from './exchange.ts';
 import { toQuery } from './fetch.ts';
 import { tooLarge } from './input.ts';
+import { stalledMilliseconds } from './stream-bytes.ts';
 
 /** A request of Node's server. It parses only what its handler asks for. */
 export class NodeExchange implements Exchange {
@@ -66,9 +67,21 @@ export function writeTo(response: ServerResponse, answer: Answer, log: Logger): 
   return undefined;
 }
 
-/** Sends an answer that is complete. */
-export function writeWhole(response: ServerResponse, { status, headers, body }: WholeAnswer): void {
+/** What is shorter, the system takes at once, whether the client reads it or not. */
+const longBytes = 64 * 1024;
+
+/**
+ * Sends an answer that is complete. A client that takes nothing of a long one is cut off, as of a stream: otherwise it would
+ * hold the memory of the answer for as long as it likes.
+ */
+export function writeWhole(
+  response: ServerResponse,
+  { status, headers, body }: WholeAnswer,
+  stallMilliseconds = stalledMilliseconds,
+): void {
   const length = Buffer.byteLength(body);
+  // Node destroys the connection after a period in which nothing was taken, and sets its own limit once all is sent.
+  if (length > longBytes) response.setTimeout(stallMilliseconds);
   headers.push('Content-Length', String(length));
   response.writeHead(status, headers);
   // A body with as many bytes as characters is ASCII. As Latin-1, Node writes the same bytes several times as fast.

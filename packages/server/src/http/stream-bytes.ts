@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
 
 /** How long a client may take nothing before it is cut off: it would hold resources that others wait for. */
-const stalledMilliseconds = 60_000;
+export const stalledMilliseconds = 60_000;
 
 export interface Streaming {
   /** What is being streamed, such as `A download`, for the log. */

@@ -305,6 +305,22 @@ describe('reading', () => {
     }
   });
 
+  test('a page ends early where events are long, and the next one goes on there', async () => {
+    const facts = await service.upload({ as: ada }, projectId, Buffer.from('x'));
+    const { id } = await ok('POST', '/api/storage/record', facts);
+    const { cursor } = (await read('&after=latest')).body;
+    const move = { projectId, action: 'move', fileIds: Array(1000).fill(id), folderId: null };
+    for (let time = 0; time < 40; time += 1) await ok('POST', '/api/storage/bulk', move);
+
+    const first = (await read(`&after=${cursor}&limit=1000`)).body;
+    expect(first.events.length).toBeGreaterThan(20);
+    expect(first.events.length).toBeLessThan(40);
+    expect(first.cursor).toBe(String(first.events.at(-1).seq));
+    const rest = (await read(`&after=${first.cursor}&limit=1000`)).body;
+    const seqs = [...first.events, ...rest.events].map(({ seq }) => seq);
+    expect(seqs).toEqual(Array.from({ length: 40 }, (_, index) => Number(cursor) + 1 + index));
+  });
+
   test('only of some types', async () => {
     await createFolder('a');
     await record();

@@ -10,6 +10,7 @@ import { webhookWork } from '../../webhooks/delivery-sql.ts';
 import { enqueue } from '../../work/enqueue.ts';
 import { toShown } from './create-webhook.ts';
 import { lockWebhook } from './find-webhook.ts';
+import { holdOwner } from './hold-owner.ts';
 import { requireDeliverable } from './require-deliverable.ts';
 import { toWebhookView, type WebhookRow } from './webhook-view.ts';
 
@@ -27,7 +28,8 @@ export async function changeWebhook(
   const url = change.url === undefined ? undefined : await requireDeliverable(deps, change.url);
   const at = deps.now();
   const changed = await deps.db.transaction(async (trx) => {
-    await keepUser(trx, caller.userId);
+    if (url === undefined) await keepUser(trx, caller.userId);
+    else await holdOwner(trx, caller, project);
     const before = await lockWebhook(trx, project, id);
     if (url !== undefined) await requireLastingSession(trx, caller);
     const row = await trx

@@ -4,13 +4,13 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
-import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { Problem } from '../../problem.ts';
 import { seal } from '../../settings/secret-box.ts';
 import { lockTree } from '../../tree/lock-tree.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
+import { holdOwner } from './hold-owner.ts';
 import { requireDeliverable } from './require-deliverable.ts';
 import { toWebhookView } from './webhook-view.ts';
 
@@ -26,7 +26,7 @@ export async function createWebhook(
   const secret = newWebhookSecret();
   const at = deps.now();
   const row = await deps.db.transaction(async (trx) => {
-    await keepUser(trx, caller.userId);
+    await holdOwner(trx, caller, project);
     // So that two requests at once do not both find room for the last one.
     if (!(await lockTree(trx, project.id))) throw new Problem('project_not_found');
     await requireLastingSession(trx, caller);

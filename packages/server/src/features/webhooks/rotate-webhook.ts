@@ -3,12 +3,12 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
-import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { seal, unseal } from '../../settings/secret-box.ts';
 import { newWebhookSecret } from '../../webhooks/sign.ts';
 import { lockWebhook } from './find-webhook.ts';
+import { holdOwner } from './hold-owner.ts';
 import { toWebhookView } from './webhook-view.ts';
 
 /**
@@ -25,7 +25,7 @@ export async function rotateWebhook(
   const secret = newWebhookSecret();
   const at = deps.now();
   const rotated = await deps.db.transaction(async (trx) => {
-    await keepUser(trx, caller.userId);
+    await holdOwner(trx, caller, project);
     const before = await lockWebhook(trx, project, id);
     await requireLastingSession(trx, caller);
     const overlapSeconds = canOpen(deps.secret, before.secret) ? wanted : 0;

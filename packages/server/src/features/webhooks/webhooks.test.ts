@@ -557,6 +557,33 @@ describe('what outlives a session', () => {
     }
     expect((await ask('GET', webhooks())).webhooks).toHaveLength(1);
   });
+
+  test('takes an owner of the project, also once the host has been looked up', async () => {
+    const { deps } = service;
+    const { id, url } = await create();
+    const eve = await service.signUp('Eve');
+    await verifyEmails();
+    await service.join(ada, projectId, 'owner', eve);
+    const { lookupHost } = deps;
+    const away = { url: 'https://away.example.com/' };
+    const lose = (method: string, body?: object) => {
+      deps.lookupHost = async (host) => {
+        await ask(method, `/api/projects/${projectId}/members/${eve.id}`, body);
+        return lookupHost(host);
+      };
+    };
+    try {
+      lose('PATCH', { role: 'viewer' });
+      await expectProblem(service.call('POST', webhooks(), { as: eve, body: away }), 403, 'role_missing');
+      await ask('PATCH', `/api/projects/${projectId}/members/${eve.id}`, { role: 'owner' });
+      lose('DELETE');
+      const changing = service.call('PATCH', `${webhooks()}/${id}`, { as: eve, body: away });
+      await expectProblem(changing, 404, 'project_not_found');
+    } finally {
+      deps.lookupHost = lookupHost;
+    }
+    expect((await ask('GET', webhooks())).webhooks).toMatchObject([{ id, url }]);
+  });
 });
 
 describe('a URL (checklist 53)', () => {
