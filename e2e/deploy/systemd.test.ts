@@ -38,6 +38,10 @@ test('the systemd unit waits for what is in progress', () => {
   expect(seconds).toBeGreaterThan(7 + 30);
 });
 
+test('the systemd unit goes on when Linux has ended what makes images', () => {
+  expect(readFileSync(unit, 'utf8')).toMatch(/^OOMPolicy=continue$/m);
+});
+
 let settings: Settings = {};
 afterEach(() => cleanUp(settings));
 

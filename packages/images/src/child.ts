@@ -1,5 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { constants, setPriority, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -61,7 +61,10 @@ export function startChild(
     detached: startsOthers,
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
-  if (child.pid !== undefined) yieldToOthers(child.pid);
+  if (child.pid !== undefined) {
+    yieldToOthers(child.pid);
+    endFirst(child.pid);
+  }
   let words = '';
   child.stderr?.on('data', (chunk) => {
     words = (words + chunk).slice(-maxWords);
@@ -95,6 +98,19 @@ function yieldToOthers(pid: number): void {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
   } catch {
     // Where that is forbidden, and if it has ended already, images are made all the same.
+  }
+}
+
+/**
+ * Where memory runs out, Linux kills one process of the container or machine, preferably the largest, which may be the
+ * service. An image can be made again, so it is this one, and whatever it starts
+ * ([proc_pid_oom_score_adj(5)](https://man7.org/linux/man-pages/man5/proc_pid_oom_score_adj.5.html)).
+ */
+function endFirst(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/oom_score_adj`, '1000', { flag: 'r+' });
+  } catch {
+    // Elsewhere than on Linux, where that is forbidden, and if it has ended already, images are made all the same.
   }
 }
 

@@ -90,6 +90,12 @@ test('a child is in the session of this process, where the low priority of all i
   expect(new Set(threads)).toEqual(new Set(['10']));
 });
 
+test('where memory runs out, Linux ends a child rather than this process', async () => {
+  const { images, started } = open();
+  await makeOne(images, 'out of memory');
+  expect(readFileSync(`/proc/${started[0]}/oom_score_adj`, 'latin1').trim()).toBe('1000');
+});
+
 test('what a terminal sends to a whole group does not end a child', async () => {
   const { images, started } = open();
   await makeOne(images, 'before');

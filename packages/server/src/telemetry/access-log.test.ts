@@ -95,6 +95,20 @@ test('that the service is busy is no error', () => {
   ]);
 });
 
+test('why an image is not made is in the first line, and again when that changes', () => {
+  const { answer } = open();
+  const failed = (why: string) => new Problem('image_not_ready', undefined, { cause: new Error(why) });
+  const missing = 'ENOENT: no such file or directory, mkdtemp';
+  expect(answer(5, failed(missing))).toMatchObject([
+    { level: 40, code: 'image_not_ready', error: { message: missing } },
+  ]);
+  const known = [expect.not.objectContaining({ error: expect.anything() })];
+  expect(answer(5, failed(missing))).toEqual(known);
+  expect(answer(5, failed('It took longer.'))).toMatchObject([{ level: 40, error: { message: 'It took longer.' } }]);
+  // Another process makes it.
+  expect(answer(5, new Problem('image_not_ready'))).toEqual(known);
+});
+
 test('a failure within an answer has no status of a request', () => {
   const { access, lines } = open();
   access.failed(facts, unavailable('57P01'));

@@ -38,6 +38,10 @@ const busy: ReadonlySet<ErrorCode> = new Set(['archives_busy', 'image_not_ready'
 /** All of these have one reason, which is logged when it changes. */
 const dependencyDown: ReadonlySet<ErrorCode> = new Set(['database_unavailable', 'store_unavailable']);
 
+/** These may have one, such as a folder for temporary files that is missing or full, which nothing else tells of. */
+const hasReason = ({ code, cause }: Problem) =>
+  dependencyDown.has(code) || (code === 'image_not_ready' && cause !== undefined);
+
 /** A dependency without a failure for this long has recovered: its next failure is news. */
 const recoveredMilliseconds = 60_000;
 
@@ -54,8 +58,9 @@ export function createAccessLog(
   let unsampled = 0;
 
   /** Whether the error behind a failure is news. */
-  function isNews({ code, cause }: Problem): boolean {
-    if (!dependencyDown.has(code)) return !busy.has(code);
+  function isNews(failure: Problem): boolean {
+    const { code, cause } = failure;
+    if (!hasReason(failure)) return !busy.has(code);
     const reason = toReason(cause);
     const before = failing.get(code);
     const at = now();
@@ -65,8 +70,8 @@ export function createAccessLog(
 
   function logFailure(fields: object, failure: Problem): void {
     const line = { ...fields, code: failure.code };
-    if (isNews(failure)) log.error({ ...line, error: failure.cause ?? failure }, failure.message);
-    else log.warn(line, failure.message);
+    if (!isNews(failure)) log.warn(line, failure.message);
+    else log[busy.has(failure.code) ? 'warn' : 'error']({ ...line, error: failure.cause ?? failure }, failure.message);
   }
 
   function isInSample(): boolean {
