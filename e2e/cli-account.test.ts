@@ -27,6 +27,7 @@ describe('a command line', () => {
     [['tree', '--level', 'deep'], 2, '--level deep must be a whole number from 1 to 1000.'],
     [['ls', 'cadiz:/../etc'], 2, 'contains .., which has no meaning in a project.'],
     [['ls', 'cadiz:/nowhere'], 3, 'cadiz:/nowhere does not exist.'],
+    [['projects', 'use', 'Main'], 2, 'A key does not know the names of projects: give an id'],
     [['keys', 'create', 'x'], 4, 'This needs an account rather than a key'],
   ])('%j ends with %i and says why', async (args, code, words) => {
     const ended = await place.cadiz(args);

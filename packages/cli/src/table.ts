@@ -441,7 +441,9 @@ export const commands = {
     summary: 'Choose the project that other commands use',
     arguments: 'PROJECT',
     counts: [1, 1],
-    description: ['PROJECT is an id or a name. CADIZ_PROJECT_ID and --project take precedence.'],
+    description: [
+      'PROJECT is an id or, for a signed-in account, a name. CADIZ_PROJECT_ID and --project take precedence.',
+    ],
   },
   'keys list': {
     summary: 'List the API keys of the project',

@@ -102,6 +102,6 @@ const isPassing = (status: number): boolean => [408, 425, 429].includes(status) 
 
 /** Seconds from a Retry-After header, which has seconds or a date (RFC 9110 §10.2.3). */
 export function readRetryAfter(header: string | null | undefined): number | undefined {
-  const wait = Number(header) || (Date.parse(`${header}`) - Date.now()) / 1000;
+  const wait = +(header as string) || (Date.parse(header as string) - Date.now()) / 1000;
   return wait > 0 ? wait : undefined;
 }

@@ -195,8 +195,9 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
   let body: Problem | null | undefined;
   try {
     body = JSON.parse(text);
-  } catch {
-    // Said below.
+  } catch (error) {
+    // What ends in the middle was cut off by a proxy: the connection broke. Anything else is said below.
+    if (ok && text.startsWith('{')) throw error;
   }
   // Gateways answer problems of their own (RFC 9457), without a code of the service.
   if (typeof body?.code === 'string' && headers.get('content-type')?.includes('problem'))

@@ -225,6 +225,20 @@ test('a problem that a gateway answers is no answer of the service, and is retri
     expect(await ask(answering(200, body))).toMatchObject({ code: 'unexpected_answer', status: 200 });
 });
 
+test('an answer that is cut off, and framed as if it were whole, is a broken connection', async () => {
+  let attempts = 0;
+  const cut: typeof fetch = async () => {
+    attempts++;
+    return new Response('{"files":[{"id":"01a1', { headers: { 'content-type': 'application/json' } });
+  };
+  const cadiz = stub.client({ fetch: cut, retries: 1 });
+  const broken = { code: 'network_failed', retryable: true, cause: expect.any(SyntaxError) };
+  expect(await errorOf(() => cadiz.files.get(id))).toMatchObject(broken);
+  expect(attempts).toBe(2);
+  expect(await errorOf(() => cadiz.request({ method: 'POST', path: '/api/projects' }))).toMatchObject(broken);
+  expect(attempts, 'what would be done twice is not repeated').toBe(3);
+});
+
 test('a ticket is given to POST only', async () => {
   let isAsked = false;
   const handle = createTicketHandler({

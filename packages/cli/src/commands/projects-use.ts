@@ -1,14 +1,16 @@
 import type { Run } from '../command.ts';
 import { readStored, store } from '../config.ts';
 import { clientOf, connectAccount, targetOf } from '../context.ts';
-import { exitCodes, Failure } from '../failure.ts';
+import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { findProject, listProjects } from '../projects.ts';
 
 export const run: Run<'projects use'> = async (context, { args: [wanted = ''] }) => {
   const { url, session, apiKey } = await targetOf(context);
   const id = session ? findProject(await listProjects((await connectAccount(context)).client), wanted).id : wanted;
-  // A key cannot look projects up; asking for the usage shows whether it may work there.
   if (!session && !apiKey) throw new Failure(exitCodes.signIn, `Nobody is signed in to ${url}: run cadiz login.`);
+  // A key cannot look projects up; asking for the usage shows whether it may work there.
+  if (!session && !/^[\da-f-]{36}$/i.test(wanted))
+    throw usageFailure('A key does not know the names of projects: give an id, or sign in with cadiz login --account.');
   if (!session) await clientOf(context, { url, apiKey: apiKey ?? '', projectId: id }).usage();
   const known = (await readStored(context.env)).services[url];
   await store(context.env, url, { ...known, projectId: id });

@@ -88,10 +88,10 @@ export async function uploadJobs(
   const lost: Job[] = [];
   function settle(job: Job, outcome: File | CadizError): void {
     const { options, finding } = job;
-    const code = outcome instanceof Error ? outcome.code : '';
+    const { code } = outcome as Partial<CadizError>;
     // A folder that is given by its path can be created anew.
     const isGone = code === 'folder_not_found' && split(options.folder).path;
-    if (isAgain || !(isGone || losses.includes(code))) followed.settle(job, outcome);
+    if (isAgain || !(isGone || losses.includes(code as string))) followed.settle(job, outcome);
     else lost.push(job);
     if (!isGone) return;
     folders.forget?.(options.folder, finding);

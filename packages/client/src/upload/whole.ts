@@ -83,7 +83,7 @@ function ask<T>(
     const [{ pace }] = jobs as [Job];
     const answered = await (jobs[1]
       ? uploading.post<T & Results<T>>(`${route}/batch`, { files }, { gate: pace.gate, secret, isFinal, verify })
-      : uploading.post<T & Results<T>>(route, { ...files[0] }, { ...pace, secret, isFinal }));
+      : uploading.post<T & Results<T>>(route, files[0] as object, { ...pace, secret, isFinal }));
     for (const job of jobs) job.secret = answered.secret;
     if (!jobs[1]) return [answered.answer];
     const outcomes = answered.answer.results.map(toOutcome);
