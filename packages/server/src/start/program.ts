@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import { constants } from 'node:os';
 import { fileURLToPath } from 'node:url';
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { requireFreePort } from '../http/listen.ts';
 import { type RunningService, startService } from '../service.ts';
@@ -15,6 +16,10 @@ import { type Ready, startWorkers } from './workers.ts';
 // Whoever read what it says may be gone, or the disk be full: the service goes on without being heard.
 process.stdout.on('error', () => undefined);
 process.stderr.on('error', () => undefined);
+
+// While a process is idle, V8 takes away the space that new objects are made in, and later gives it back by doubling it. For tens of
+// thousands of requests after each pause, that means three times as many collections: it comes back in one step instead.
+setFlagsFromString('--semi-space-growth-factor=16');
 
 try {
   if (cluster.isWorker) await serveAsWorker();
