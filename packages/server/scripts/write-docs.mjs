@@ -105,6 +105,7 @@ curl "$CADIZ_URL/api/storage/events?projectId=$CADIZ_PROJECT_ID&after=41&wait=30
 - Events are kept for 30 days (\`EVENT_RETENTION_DAYS\`). A cursor from before that is answered with 410 \`cursor_expired\` and, in \`cursor\`, the oldest that can be used: compare with
   the listing then, and go on from there.
 - A key needs \`files:read\` and must not be tied to a folder. Events about access are only for signed-in owners of the project: if a key asks for their \`types\`, \`Cadiz-Warning\` says that they are left out.
+  Quarantines are among them, although files go and come back with them: a copy that a program keeps with a key is compared with the listing now and then.
 
 ## Stream them
 
