@@ -48,6 +48,7 @@ export const longTests = [
   'e2e/tickets-killed.test.ts',
   'e2e/traces.test.ts',
   'e2e/webhooks.test.ts',
+  'packages/cli/src/commands/many.test.ts',
   'packages/images/src/hostile-images.test.ts',
   'packages/images/src/processes.test.ts',
   'packages/server/src/admin/versions.test.ts',
