@@ -155,6 +155,24 @@ describe.runIf(triesJourneys)('usage', () => {
     expect(await findFlaws(page)).toEqual([]);
   });
 
+  test('has the trash in what is used of the limit, wherever that is shown', async () => {
+    const projectId = await cadiz.createProject('Half deleted');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
+    for (const fileSize of [1_500_000, 500_000]) await storeFile(projectId, fileSize);
+    const { files } = await cadiz.connect(projectId);
+    const all = await files.page();
+    await files.delete(all.files.find(({ fileSize }) => fileSize === 500_000)?.id ?? '');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`);
+    await page.getByText('50% of the limit').waitFor();
+    await page.locator('.quota').getByText('2 MB of 4 MB').waitFor();
+    await page.goto(`${cadiz.url}/projects`);
+    await page
+      .getByRole('link', { name: /Half deleted/ })
+      .getByText('1 file · 2 MB of 4 MB')
+      .waitFor();
+    await page.context().close();
+  });
+
   test('is drawn anew in the colours of the other theme, and as wide as there is room', async () => {
     const projectId = await cadiz.createProject('Painted photos');
     await storeFile(projectId, 1000);
