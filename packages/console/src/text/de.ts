@@ -421,6 +421,10 @@ export const de: Widen<typeof en> = {
     chooseFolder: 'Ordner wählen',
     drop: (name) => `Loslassen und nach ${name} hochladen`,
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
+    unread: (count, name) =>
+      count === 1
+        ? `„${name}“ lässt sich nicht lesen und fehlt.`
+        : `${count.toLocaleString('de')} Elemente lassen sich nicht lesen und fehlen, etwa „${name}“.`,
     preparing: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} vorbereitet`,
     title: (done, all) => `${done} von ${all} hochgeladen`,
     waitForConnection: (count) =>
