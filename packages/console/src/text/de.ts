@@ -744,7 +744,7 @@ export const de: Widen<typeof en> = {
     ownLead: 'Dann bist du nicht mehr Eigentümer. Nur ein anderer Eigentümer kann dich wieder dazu machen.',
     change: 'Meine Rolle ändern',
     removed: (name) => `${name} ist kein Mitglied mehr`,
-    onlyOwner: 'Wenn du gehen willst, mache zuerst jemand anderen zum Eigentümer.',
+    onlyOwner: 'Wenn du gehen oder deine Rolle ändern willst, mache zuerst jemand anderen zum Eigentümer.',
     leave: 'Verlassen',
     leaveTitle: 'Dieses Projekt verlassen?',
     leaveLead:

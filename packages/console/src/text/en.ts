@@ -727,7 +727,7 @@ export const en = {
     ownLead: 'You are no longer an owner then. Only another owner can make you one again.',
     change: 'Change my role',
     removed: (name: string) => `${name} is no longer a member`,
-    onlyOwner: 'To leave, make somebody else an owner first.',
+    onlyOwner: 'To leave or take another role, make somebody else an owner first.',
     leave: 'Leave',
     leaveTitle: 'Leave this project?',
     leaveLead:
