@@ -734,9 +734,11 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const { projectId, cadiz } = await createFilled(
       `A project with ${'a very long name and '.repeat(8)}`.slice(0, 200),
     );
+    const beside = `${'above '.repeat(30).trim()}/Rechnungen/${'below '.repeat(30).trim()}`;
     const [inner] = await cadiz.folders.ensure([
       `${'outer '.repeat(40)}/b/c/d/${'inner '.repeat(30)}/here`,
       'last year/its last days/The harbour in the first light, all of them',
+      beside,
     ]);
     const long = (await cadiz.folders.getByPath('last year/its last days/The harbour in the first light, all of them'))
       .id;
@@ -752,6 +754,15 @@ describe.runIf(triesJourneys)('the file browser', () => {
         expect(box?.width).toBeGreaterThan(20);
       }
       expect(await here.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
+    }
+    // A short name between long ones is not cut at all.
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${tested.url}/projects/${projectId}/files/${(await cadiz.folders.getByPath(beside)).id}`);
+    const short = page.locator('.crumbs').getByRole('link', { name: 'Rechnungen' });
+    await short.waitFor();
+    for (const width of [1440, 1024]) {
+      await page.setViewportSize({ width, height: 900 });
+      expect(await short.evaluate((one) => one.scrollWidth <= one.clientWidth)).toBe(true);
     }
     // The names above it are cut before its own is.
     await page.setViewportSize({ width: 1440, height: 900 });

@@ -389,7 +389,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('grace@example.com').waitFor({ state: 'detached' });
     // The only owner stays, and is told so before asking.
-    await page.getByText('To leave, make somebody else an owner first.').waitFor();
+    await page.getByText('To leave or take another role, make somebody else an owner first.').waitFor();
     expect(await page.getByRole('button', { name: 'Leave', exact: true }).count()).toBe(0);
     expect(tested.complaints).toEqual([]);
     await page.context().close();

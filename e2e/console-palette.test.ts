@@ -142,6 +142,33 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.context().close();
   });
 
+  test('the palette runs what somebody has gone to, also if files are found meanwhile', async () => {
+    const cadiz = await tested.connect(projectId, 'Late');
+    await cadiz.upload(new File(['x'], 'usage report.txt', { type: 'text/plain' }));
+    const page = await openFiles();
+    let release = () => {};
+    const isReleased = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    await page.route(/search=usage/, async (route) => {
+      await isReleased;
+      await route.continue();
+    });
+    const asked = page.waitForRequest(/search=usage/);
+    await openPalette(page, 'usage');
+    await asked;
+    const chosen = page.locator('[role=option][aria-selected=true]');
+    const places = await page.getByRole('option').count();
+    await page.keyboard.press('ArrowDown');
+    const label = await chosen.innerText();
+    release();
+    await option(page, /usage report/).waitFor();
+    expect(await page.getByRole('option').count()).toBeGreaterThan(places);
+    expect(await chosen.innerText()).toBe(label);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('the palette finds names as the service does, whatever the language of the browser', async () => {
     const cadiz = await tested.connect(projectId, 'Names');
     await cadiz.upload(new File(['x'], 'cafe\u0301 I.txt', { type: 'text/plain' }));

@@ -155,6 +155,24 @@ describe.runIf(triesJourneys)('usage', () => {
     expect(await findFlaws(page)).toEqual([]);
   });
 
+  test('has the trash in what is used of the limit, wherever that is shown', async () => {
+    const projectId = await cadiz.createProject('Half deleted');
+    await cadiz.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 4_000_000 });
+    for (const fileSize of [1_500_000, 500_000]) await storeFile(projectId, fileSize);
+    const { files } = await cadiz.connect(projectId);
+    const all = await files.page();
+    await files.delete(all.files.find(({ fileSize }) => fileSize === 500_000)?.id ?? '');
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/usage`);
+    await page.getByText('50% of the limit').waitFor();
+    await page.locator('.quota').getByText('2 MB of 4 MB').waitFor();
+    await page.goto(`${cadiz.url}/projects`);
+    await page
+      .getByRole('link', { name: /Half deleted/ })
+      .getByText('1 file · 2 MB of 4 MB')
+      .waitFor();
+    await page.context().close();
+  });
+
   test('is drawn anew in the colours of the other theme, and as wide as there is room', async () => {
     const projectId = await cadiz.createProject('Painted photos');
     await storeFile(projectId, 1000);
@@ -233,10 +251,11 @@ describe.runIf(triesJourneys)('the members of a project', () => {
     const asked = () => page.waitForRequest((request) => request.method() === 'PATCH');
     const answered = () => page.waitForResponse((response) => response.request().method() === 'PATCH');
     const role = page.getByLabel('Role of Vera the editor');
-    const rolesThere = async () => {
-      const { members } = await cadiz.ask<{ members: { role: string }[] }>('GET', `/api/projects/${projectId}/members`);
-      return members.map((member) => member.role).sort();
-    };
+    const path = `/api/projects/${projectId}/members`;
+    const membersThere = async () =>
+      (await cadiz.ask<{ members: { userId: string; role: string }[] }>('GET', path)).members;
+    const rolesThere = async () => (await membersThere()).map((member) => member.role).sort();
+    const vera = `${path}/${(await membersThere()).find((member) => member.role === 'editor')?.userId}`;
 
     const first = asked();
     await role.selectOption('viewer');
@@ -247,8 +266,20 @@ describe.runIf(triesJourneys)('the members of a project', () => {
     await expect.poll(rolesThere).toEqual(['owner', 'viewer']);
     expect(await role.inputValue()).toBe('viewer');
 
-    // The last owner stays.
+    // The only owner is offered no role that would be refused, and is told why.
     const own = page.getByLabel('Role of Ada Example');
+    expect(await own.locator('option:enabled').allInnerTexts()).toEqual(['Owner']);
+    const reason = page.locator(`[id="${await own.getAttribute('aria-describedby')}"]`);
+    expect(await reason.innerText()).toBe('To leave or take another role, make somebody else an owner first.');
+    await role.selectOption('owner');
+    await expect
+      .poll(() => {
+        release();
+        return reason.count();
+      })
+      .toBe(0);
+
+    // The last owner stays, also one who was not the only one a moment ago.
     await own.focus();
     await own.selectOption('editor');
     const question = page.getByRole('dialog', { name: 'Change your own role to Editor?' });
@@ -256,6 +287,8 @@ describe.runIf(triesJourneys)('the members of a project', () => {
     await question.waitFor({ state: 'detached' });
     expect(await own.inputValue()).toBe('owner');
     await own.selectOption('editor');
+    await question.waitFor();
+    await cadiz.ask('PATCH', vera, { role: 'editor' });
     const second = asked();
     await question.getByRole('button', { name: 'Change my role' }).click();
     await second;

@@ -55,18 +55,29 @@ async function read(cadiz: Client, folder: string | null): Promise<Record<string
 /** A folder with its children by their names, or a file with its text. */
 type Tree = { [name: string]: Tree | string };
 
+/** A file with this text, and a folder with this in it, cannot be read. */
+const unreadable = 'unreadable';
+
 /** Drops files and folders as a browser gives them. */
 async function drop(page: Page, tree: Tree): Promise<void> {
-  await page.evaluate((tree) => {
+  const args = [tree, unreadable] as const;
+  await page.evaluate(([tree, unreadable]) => {
+    type Refuse = (error: DOMException) => void;
+    const refusal = new DOMException('It cannot be read.', 'NotReadableError');
     const toEntry = (path: string, content: Tree | string): object => ({
       isFile: typeof content === 'string',
       isDirectory: typeof content !== 'string',
       fullPath: path,
-      file: (resolve: (file: File) => void) => resolve(new File([String(content)], path.split('/').at(-1) ?? '')),
+      name: path.split('/').at(-1) ?? '',
+      file(resolve: (file: File) => void, refuse: Refuse) {
+        if (content === unreadable) refuse(refusal);
+        else resolve(new File([String(content)], path.split('/').at(-1) ?? ''));
+      },
       createReader: () => {
         let rest = Object.entries(content).map(([name, child]) => toEntry(`${path}/${name}`, child));
         return {
-          readEntries(resolve: (some: object[]) => void) {
+          readEntries(resolve: (some: object[]) => void, refuse: Refuse) {
+            if (typeof content === 'object' && unreadable in content) return refuse(refusal);
             resolve(rest.slice(0, 100));
             rest = rest.slice(100);
           },
@@ -81,7 +92,7 @@ async function drop(page: Page, tree: Tree): Promise<void> {
       Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
       document.body.dispatchEvent(event);
     }
-  }, tree);
+  }, args);
 }
 
 /** This many names, in order. */
@@ -728,6 +739,25 @@ describe.runIf(triesJourneys)('uploads', () => {
     expect((await cadiz.folders.getByPath('tree/bare/nothing')).projectId).toBe(projectId);
     await page.getByRole('link', { name: 'Files', exact: true }).click();
     await page.getByRole('row', { name: /tree/ }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('of a folder are all that can be read, and it is said that others are left out', async () => {
+    const { page, cadiz } = await openProject('Stick');
+    await drop(page, {
+      stick: {
+        '1.txt': '1',
+        '.Trashes': { [unreadable]: '' },
+        '2.txt': unreadable,
+        photos: { '3.txt': unreadable, '4.txt': '4' },
+        '5.txt': '5',
+      },
+    });
+    await page.getByText('3 items cannot be read and are left out, such as “.Trashes”.').waitFor();
+    await page.getByRole('heading', { name: '3 files uploaded' }).waitFor();
+    expect(Object.keys(await read(cadiz, 'stick')).sort()).toEqual(['1.txt', '5.txt']);
+    expect(Object.keys(await read(cadiz, 'stick/photos'))).toEqual(['4.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -69,6 +69,8 @@ export const projectsQuery = queryOptions({
 });
 export const usageQuery = (projectId: string) =>
   queryOptions({ queryKey: ['usage', projectId], queryFn: () => call('usage', { projectId }) });
+/** What counts towards the limit of a project: the trash as well. */
+export const toUsedBytes = ({ totalBytes, trashedBytes }: Answer<'usage'>): number => totalBytes + trashedBytes;
 export const membersQuery = (projectId: string) =>
   queryOptions({
     queryKey: ['members', projectId],

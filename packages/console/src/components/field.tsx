@@ -54,12 +54,14 @@ export function PasswordField(props: FieldProps) {
 interface SelectProps<T extends string> {
   label: string;
   value: T;
-  options: readonly { value: T; label: string }[];
+  options: readonly { value: T; label: string; isOff?: boolean }[];
   onChange: (value: T) => void;
   hint?: ReactNode;
   /** Whether the label is for screen readers only. */
   isLabelHidden?: boolean;
   disabled?: boolean;
+  /** The id of what says more about it elsewhere, such as why options are off. */
+  describedBy?: string | undefined;
 }
 
 /** One of a few, by the system's own list. */
@@ -71,15 +73,25 @@ export function Select<T extends string>({ label, value, options, onChange, hint
         {label}
       </label>
       <div className="input">
-        <select id={id} value={value} disabled={rest.disabled} onChange={({ target }) => onChange(target.value as T)}>
+        <select
+          id={id}
+          value={value}
+          disabled={rest.disabled}
+          aria-describedby={hint ? `${id}-below` : rest.describedBy}
+          onChange={({ target }) => onChange(target.value as T)}
+        >
           {options.map((option) => (
-            <option key={option.value} value={option.value}>
+            <option key={option.value} value={option.value} disabled={option.isOff}>
               {option.label}
             </option>
           ))}
         </select>
       </div>
-      {hint && <span className="hint">{hint}</span>}
+      {hint && (
+        <span id={`${id}-below`} className="hint">
+          {hint}
+        </span>
+      )}
     </div>
   );
 }

@@ -1,3 +1,4 @@
+import type { Answer } from '@cadiz/contract';
 import { useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { FolderOpen, ImageOff, type LucideIcon, Plus } from 'lucide-react';
@@ -7,7 +8,7 @@ import { Button } from '../components/button.tsx';
 import { Mark } from '../components/mark.tsx';
 import { Badge, Empty, Meter } from '../components/parts.tsx';
 import { formatBytes } from '../format.ts';
-import { membersQuery, type Project, projectsQuery, usageQuery, useRole } from '../queries.ts';
+import { membersQuery, type Project, projectsQuery, toUsedBytes, usageQuery, useRole } from '../queries.ts';
 import { text } from '../text/text.ts';
 import { Picture, toSources } from './files/picture.tsx';
 import { thumbnail } from './files/use-listing.ts';
@@ -70,7 +71,7 @@ function ProjectCard({ project }: { project: Project }) {
         {usage?.quotaBytes ? (
           <Meter
             isLimit
-            share={usage.totalBytes / usage.quotaBytes}
+            share={toUsedBytes(usage) / usage.quotaBytes}
             label={text.nav.usage}
             valueText={usageWords(usage)}
           />
@@ -132,16 +133,11 @@ const NoPicture = ({ icon: Icon }: { icon: LucideIcon }) => (
   </span>
 );
 
-function usageWords({
-  fileCount,
-  totalBytes,
-  quotaBytes,
-}: {
-  fileCount: number;
-  totalBytes: number;
-  quotaBytes: number | null;
-}) {
-  const bytes = formatBytes(totalBytes);
-  const size = quotaBytes === null ? bytes : text.common.sizeOf(bytes, formatBytes(quotaBytes));
+function usageWords(usage: Answer<'usage'>) {
+  const { fileCount, totalBytes, quotaBytes } = usage;
+  const size =
+    quotaBytes === null
+      ? formatBytes(totalBytes)
+      : text.common.sizeOf(formatBytes(toUsedBytes(usage)), formatBytes(quotaBytes));
   return `${text.common.files(fileCount)} · ${size}`;
 }

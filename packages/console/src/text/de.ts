@@ -421,6 +421,10 @@ export const de: Widen<typeof en> = {
     chooseFolder: 'Ordner wählen',
     drop: (name) => `Loslassen und nach ${name} hochladen`,
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
+    unread: (count, name) =>
+      count === 1
+        ? `„${name}“ lässt sich nicht lesen und fehlt.`
+        : `${count.toLocaleString('de')} Elemente lassen sich nicht lesen und fehlen, etwa „${name}“.`,
     preparing: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} vorbereitet`,
     title: (done, all) => `${done} von ${all} hochgeladen`,
     waitForConnection: (count) =>
@@ -740,7 +744,7 @@ export const de: Widen<typeof en> = {
     ownLead: 'Dann bist du nicht mehr Eigentümer. Nur ein anderer Eigentümer kann dich wieder dazu machen.',
     change: 'Meine Rolle ändern',
     removed: (name) => `${name} ist kein Mitglied mehr`,
-    onlyOwner: 'Wenn du gehen willst, mache zuerst jemand anderen zum Eigentümer.',
+    onlyOwner: 'Wenn du gehen oder deine Rolle ändern willst, mache zuerst jemand anderen zum Eigentümer.',
     leave: 'Verlassen',
     leaveTitle: 'Dieses Projekt verlassen?',
     leaveLead:

@@ -412,6 +412,10 @@ export const en = {
     chooseFolder: 'Choose a folder',
     drop: (name: string) => `Drop to upload to ${name}`,
     mayNot: 'You may not upload to this project',
+    unread: (count: number, name: string) =>
+      count === 1
+        ? `“${name}” cannot be read and is left out.`
+        : `${count.toLocaleString('en')} items cannot be read and are left out, such as “${name}”.`,
     preparing: (count: number) => `Preparing ${plural(count, 'file', 'files')}`,
     title: (done: number, all: number) => `Uploading ${done} of ${all}`,
     waitForConnection: (count: number) =>
@@ -723,7 +727,7 @@ export const en = {
     ownLead: 'You are no longer an owner then. Only another owner can make you one again.',
     change: 'Change my role',
     removed: (name: string) => `${name} is no longer a member`,
-    onlyOwner: 'To leave, make somebody else an owner first.',
+    onlyOwner: 'To leave or take another role, make somebody else an owner first.',
     leave: 'Leave',
     leaveTitle: 'Leave this project?',
     leaveLead:

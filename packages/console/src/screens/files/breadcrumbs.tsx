@@ -14,6 +14,9 @@ interface Crumb {
 /** Of the way to a folder, the address of the root is the beginning of all others: it is not where somebody is. */
 const exact = { exact: true };
 
+/** Up to how many letters a name stays whole beside longer ones. */
+const longestShort = 12;
+
 /** The way to a folder: the first and the last two, and the others in a menu. */
 export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: readonly Crumb[] }) {
   const navigate = useNavigate();
@@ -53,7 +56,7 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
                 />
               </li>
             )}
-            <li>
+            <li className={crumb.name.length > longestShort ? undefined : 'short'}>
               {index > 0 && <ChevronRight className="i" aria-hidden="true" />}
               {crumb === last ? (
                 <b aria-current="page" title={crumb.name}>

@@ -1,6 +1,6 @@
 import type { Answer } from '@cadiz/contract';
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
@@ -30,6 +30,7 @@ export function MemberRow({
   onRemove,
 }: MemberRowProps) {
   const isOneself = useUser().id === userId;
+  const reason = useId();
   const [own, setOwn] = useState<Role>();
   const { members } = text;
   const change = useMutation({
@@ -51,7 +52,11 @@ export function MemberRow({
           {isOneself && <Badge>{text.common.you}</Badge>}
         </span>
         <span className="cap quiet clip">{email}</span>
-        {isOneself && isOnlyOwner && <span className="cap">{members.onlyOwner}</span>}
+        {isOwner && isOnlyOwner && (
+          <span id={reason} className="cap">
+            {members.onlyOwner}
+          </span>
+        )}
       </span>
       <span className="quiet only-wide may">{members.explained[shown]}</span>
       {isOwner ? (
@@ -60,7 +65,8 @@ export function MemberRow({
             isLabelHidden
             label={members.roleOf(name)}
             value={shown}
-            options={roleOptions}
+            options={roleOptions.map((option) => ({ ...option, isOff: isOnlyOwner && option.value !== 'owner' }))}
+            describedBy={isOnlyOwner ? reason : undefined}
             onChange={isOneself ? setOwn : change.mutate}
           />
           {!isOnlyOwner && (

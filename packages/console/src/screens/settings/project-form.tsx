@@ -9,7 +9,7 @@ import { Field, Select } from '../../components/field.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
-import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
+import { type Project, projectsQuery, queryClient, toUsedBytes, usageQuery } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
 import { Page } from '../page.tsx';
@@ -101,7 +101,7 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
                   <LimitField
                     label={settings.quota}
                     limit={draft.quota}
-                    hint={usage && settings.used(formatBytes(usage.totalBytes))}
+                    hint={usage && settings.used(formatBytes(toUsedBytes(usage)))}
                     problem={problemOf(save.error, 'quotaBytes')}
                     onChange={(quota) => set({ quota })}
                   />

@@ -13,12 +13,16 @@ import { type Command, useCommands } from './use-commands.tsx';
 /** Finds files, does things and leads everywhere, by typing. */
 export function Palette(here: Here) {
   const [typed, setTyped] = useState('');
-  const [active, setActive] = useState(0);
+  const [activeId, setActive] = useState<string>();
   const { groups, isPending } = useCommands(here, typed);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   const commands = groups.flatMap((group) => group.commands);
-  const index = Math.min(active, commands.length - 1);
+  // What is found later comes before other commands: the one that somebody has gone to stays.
+  const index = Math.max(
+    0,
+    commands.findIndex(({ id }) => id === activeId),
+  );
   const current = commands[index];
   const idOf = (command: Command) => `${id}-${commands.indexOf(command)}`;
   const { palette } = text;
@@ -44,7 +48,7 @@ export function Palette(here: Here) {
       PageUp: Math.max(0, index - 8),
     };
     const next = moves[key];
-    if (next !== undefined) setActive(next);
+    if (next !== undefined) setActive(commands[next]?.id);
     else if (key === 'Enter' && !event.nativeEvent.isComposing && current) run(current, event.ctrlKey || event.metaKey);
     else if (key === '?' && typed === '') openOverlay('shortcuts');
     else return;
@@ -74,7 +78,7 @@ export function Palette(here: Here) {
                 value={typed}
                 onChange={({ target }) => {
                   setTyped(target.value);
-                  setActive(0);
+                  setActive(undefined);
                 }}
                 onKeyDown={onKeyDown}
               />
@@ -93,7 +97,7 @@ export function Palette(here: Here) {
                       command={command}
                       words={words}
                       isOn={command === current}
-                      onEnter={() => setActive(commands.indexOf(command))}
+                      onEnter={() => setActive(command.id)}
                       onClick={({ ctrlKey, metaKey }) => run(command, ctrlKey || metaKey)}
                     />
                   ))}

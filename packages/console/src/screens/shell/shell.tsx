@@ -15,7 +15,7 @@ import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
-import { projectsQuery, usageQuery } from '../../queries.ts';
+import { projectsQuery, toUsedBytes, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
@@ -161,15 +161,14 @@ function ServiceNav() {
 function Quota({ projectId }: { projectId: string }) {
   const { data } = useQuery(usageQuery(projectId));
   if (!data) return null;
-  const { totalBytes, quotaBytes } = data;
-  const used = formatBytes(totalBytes);
+  const { quotaBytes } = data;
+  const usedBytes = toUsedBytes(data);
+  const used = formatBytes(usedBytes);
   const words = quotaBytes === null ? text.common.used(used) : text.common.sizeOf(used, formatBytes(quotaBytes));
   return (
     <div className="quota">
       <span className="num">{words}</span>
-      {quotaBytes !== null && (
-        <Meter isLimit share={totalBytes / quotaBytes} label={text.nav.usage} valueText={words} />
-      )}
+      {quotaBytes !== null && <Meter isLimit share={usedBytes / quotaBytes} label={text.nav.usage} valueText={words} />}
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import type { QueueEntry } from '@cadiz/client';
-import { toastError } from '../../components/toast.tsx';
+import { toast } from '../../components/toast.tsx';
+import { text } from '../../text/text.ts';
 
 /** What was dropped: files with their paths, and the paths of folders with nothing in them. */
 export interface Dropped {
@@ -15,13 +16,25 @@ export async function readDropped(data: DataTransfer): Promise<Dropped> {
   // What another page drags, rather than a desktop, is in no file system.
   const files = dropped.filter((one) => one instanceof File).map((file) => ({ file }));
   const found: Dropped = { files, emptyFolders: [] };
-  const failures: unknown[] = [];
-  for (const root of roots) await walk(root, found).catch((error: unknown) => failures.push(error));
-  if (failures.length > 0) void toastError(failures[0]);
+  const unread: FileSystemEntry[] = [];
+  for (const root of roots) await walk(root, found, unread);
+  const [first] = unread;
+  if (first) void toast(text.uploads.unread(unread.length, first.name));
   return found;
 }
 
-async function walk(entry: FileSystemEntry, found: Dropped): Promise<void> {
+/** Takes an entry with all that is in it, but for what cannot be read. */
+async function walk(entry: FileSystemEntry, found: Dropped, unread: FileSystemEntry[]): Promise<void> {
+  try {
+    for (const child of await take(entry, found)) await walk(child, found, unread);
+  } catch {
+    // Browsers hardly say why, and never in the language of the reader.
+    unread.push(entry);
+  }
+}
+
+/** Takes a file, or the path of an empty folder. @returns what is in a folder */
+async function take(entry: FileSystemEntry, found: Dropped): Promise<FileSystemEntry[]> {
   const path = entry.fullPath.slice(1);
   if (isFile(entry)) {
     const file = await new Promise<File>((resolve, reject) => entry.file(resolve, reject));
@@ -29,8 +42,9 @@ async function walk(entry: FileSystemEntry, found: Dropped): Promise<void> {
   } else if (isDirectory(entry)) {
     const children = await readAll(entry);
     if (children.length === 0) found.emptyFolders.push(path);
-    for (const child of children) await walk(child, found);
+    return children;
   }
+  return [];
 }
 
 const isFile = (entry: FileSystemEntry): entry is FileSystemFileEntry => entry.isFile;

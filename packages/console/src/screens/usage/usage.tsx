@@ -1,3 +1,4 @@
+import type { Answer } from '@cadiz/contract';
 import { keepPreviousData, useQuery, useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import { Download } from 'lucide-react';
@@ -8,7 +9,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { toCsv } from '../../csv.ts';
 import { formatBytes, formatCount, formatShare } from '../../format.ts';
 import { onceReachable } from '../../once-reachable.ts';
-import { projectsQuery, usageQuery } from '../../queries.ts';
+import { projectsQuery, toUsedBytes, usageQuery } from '../../queries.ts';
 import { save } from '../../save.ts';
 import { text } from '../../text/text.ts';
 import { ScreenNotFound } from '../fallbacks.tsx';
@@ -93,7 +94,7 @@ function PeriodSwitch({ period, className }: { period: Period; className: string
 }
 
 interface FiguresProps {
-  now: { fileCount: number; totalBytes: number; trashedBytes: number; quotaBytes: number | null };
+  now: Answer<'usage'>;
   days: readonly Day[];
   period: Period;
 }
@@ -101,7 +102,7 @@ interface FiguresProps {
 function Figures({ now, days, period }: FiguresProps) {
   const { usage } = text;
   const { fileCount, totalBytes, trashedBytes, quotaBytes } = now;
-  const used = totalBytes + trashedBytes;
+  const used = toUsedBytes(now);
   const uploads = days.reduce((sum, { figures }) => sum + (figures?.uploads ?? 0), 0);
   const busiest = days.reduce((most, day) => ((day.figures?.uploads ?? 0) > (most.figures?.uploads ?? 0) ? day : most));
   const periodName = period === 365 ? text.usage.year : usage.days(period);
