@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { mkdir, readdir, readFile, rm, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { link, mkdir, readdir, readFile, rm, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@cadiz/client';
@@ -422,6 +422,29 @@ describe('Ctrl-C', () => {
     await symlink('../mine.txt', here('out', `.cadiz-${done[0]?.id}.part`));
     expect((await place.cadiz(['download', `${name}/a.txt`, '--to', here('out')])).code).toBe(5);
     expect(await readFile(here('mine.txt'), 'utf8')).toBe('mine');
+  });
+
+  test('a draft that is another name of a file, as a killed download leaves it, is removed and not written to', async () => {
+    await write({ 'a.txt': 'the bytes' });
+    const { done } = await place.json<Report>(['upload', here('a.txt'), '--to', name]);
+    const draft = `.cadiz-${done[0]?.id}.part`;
+    const leave = () => link(here('out/a.txt'), here('out', draft));
+    const download = ['download', `${name}/a.txt`, '--to', here('out/'), '--if-exists', 'replace'];
+    const sync = ['sync', `cadiz:/${name}`, here('out')];
+    await place.ok(download);
+    for (const command of [download, sync]) {
+      await leave();
+      await place.ok([...command, '--dry-run']);
+      expect(await readdir(here('out'))).toEqual([draft, 'a.txt']);
+      await place.ok(command);
+      expect(await readdir(here('out'))).toEqual(['a.txt']);
+    }
+    await leave();
+    await link(here('out/a.txt'), here('kept.txt'));
+    await writeFile(here('out/a.txt'), 'words of my own');
+    await place.ok(download);
+    expect(await readAll(here('out'))).toEqual({ 'a.txt': 'the bytes' });
+    expect(await readFile(here('kept.txt'), 'utf8')).toBe('words of my own');
   });
 
   test('a draft with other bytes is found out and thrown away', async () => {

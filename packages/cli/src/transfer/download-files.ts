@@ -1,5 +1,5 @@
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, rm, stat } from 'node:fs/promises';
+import { type FileHandle, lstat, mkdir, open, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { type Client, type File, isCadizError } from '@cadiz/client';
 import type { Context } from '../context.ts';
@@ -23,6 +23,15 @@ export interface Download {
 
 /** Where it is written until it is complete. */
 export const draftOf = ({ file, to }: Pick<Download, 'file' | 'to'>): string => join(dirname(to), toDraftName(file.id));
+
+/**
+ * Removes a draft that is another name of a file: its download was killed after it had given the file its name. To continue it
+ * would write into that file.
+ */
+export async function removeLinked(draft: string): Promise<void> {
+  const facts = await lstat(draft).catch(() => undefined);
+  if (facts?.isFile() && facts.nlink > 1) await rm(draft, { force: true });
+}
 
 const { O_CREAT, O_NOFOLLOW, O_RDWR } = constants;
 
@@ -66,6 +75,7 @@ async function downloadFile(client: Client, download: Download, how: How): Promi
   await mkdir(dirname(to), { recursive: true });
   const taken = await stat(to).catch(() => undefined);
   if (taken?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR', path: to });
+  await removeLinked(draft);
   let written: Stats;
   for (let attempt = 1; ; attempt++) {
     try {

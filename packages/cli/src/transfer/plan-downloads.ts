@@ -2,7 +2,7 @@ import type { Stats } from 'node:fs';
 import { lstat } from 'node:fs/promises';
 import type { File } from '@cadiz/client';
 import { isSame } from './compare.ts';
-import type { Download } from './download-files.ts';
+import { type Download, draftOf, removeLinked } from './download-files.ts';
 import { toChanged } from './local-tree.ts';
 import { addFailure, type Report } from './report.ts';
 import { foldersAbove } from './sync-plan.ts';
@@ -18,6 +18,8 @@ export interface DownloadRules {
   /** Whether what has this path here will be deleted before. */
   isGoing?: (path: string) => boolean;
   toKey?: ToKey;
+  /** Whether nothing may be removed: neither what a killed download has left beside its file. */
+  isDryRun?: boolean | undefined;
 }
 
 /** What the file system takes for the same path has the same key. */
@@ -31,7 +33,7 @@ export const toLocalKey: ToKey = (path) => (foldsNames ? foldPath(path) : path);
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey }: DownloadRules,
+  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey, isDryRun }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];
@@ -59,7 +61,12 @@ export async function planDownloads(
   async function planOver(here: Stats, download: Download, fail: (error: string) => void): Promise<void> {
     const { path, file, to } = download;
     const entry = { path, from: to, size: here.size, changed: toChanged(here) };
-    const same = await isSame(entry, file, 'down', checksum).catch((error: Error) => error);
+    const compare = async () => {
+      const isHere = await isSame(entry, file, 'down', checksum);
+      if (isHere && here.nlink > 1 && !isDryRun) await removeLinked(draftOf(download));
+      return isHere;
+    };
+    const same = await compare().catch((error: Error) => error);
     if (same instanceof Error) addFailure(report, path, same);
     else if (same) report.unchanged++;
     else if (ifExists === 'replace') downloads.push(download);

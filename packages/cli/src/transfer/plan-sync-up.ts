@@ -18,6 +18,7 @@ export interface SyncRules {
   delete: boolean;
   checksum: boolean;
   links: boolean;
+  'dry-run'?: boolean;
   /** What it does not select is left alone on both sides. */
   filter: Filter;
 }
