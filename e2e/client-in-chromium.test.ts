@@ -137,6 +137,27 @@ describe.runIf(installed)('the client in Chromium', () => {
     expect(await listed()).toHaveLength(1);
   });
 
+  test('repeats nothing that may have been done when the network went away', async () => {
+    const outcome = await page.evaluate(
+      async ({ baseUrl, apiKey }) => {
+        const lost: typeof fetch = async (...request) => {
+          await fetch(...request);
+          Object.defineProperty(navigator, 'onLine', { value: false });
+          throw new TypeError('Failed to fetch');
+        };
+        const { projectId } = await cadiz.createClient({ baseUrl, apiKey }).keys.current();
+        const client = cadiz.createClient({ baseUrl, apiKey, projectId: projectId ?? '', fetch: lost });
+        const body = { projectId, name: 'once', parentId: null };
+        return client
+          .request({ method: 'POST', path: '/api/storage/folders', body })
+          .catch((error: { code: string }) => error.code);
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    expect(outcome).toBe('network_failed');
+    expect(api.requests.filter((request) => request.startsWith('POST /api/storage/folders'))).toHaveLength(1);
+  });
+
   test('needs no network to reach a service on the same machine', async () => {
     await page.evaluate(() => Object.defineProperty(navigator, 'onLine', { value: false }));
     const name = await page.evaluate(

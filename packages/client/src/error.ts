@@ -94,7 +94,7 @@ export async function safely(run: () => unknown): Promise<void> {
 /** Says that the bytes of a file cannot be had: it has changed, is gone, or is too large to be read at once. */
 export function unreadable(cause: unknown): never {
   if (isCadizError(cause)) throw cause;
-  throw new CadizError('file_unreadable', `The file cannot be read, or has changed: ${cause}`, { cause });
+  throw new CadizError('file_unreadable', `The file is unreadable or changed: ${cause}`, { cause });
 }
 
 /** Statuses that another attempt may change (RFC 9110 §15; 425 is RFC 8470). */

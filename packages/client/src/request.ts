@@ -133,7 +133,7 @@ export function createSender(options: ClientOptions): Sender {
       };
     } catch {
       // What was thrown may show the secret.
-      throw invalid('The secret, a header, timeout or the body cannot be used.');
+      throw invalid('Invalid secret, header, timeout or body');
     }
     const answer = await (options.fetch ?? fetch)(url, init);
     // No secret goes to another origin, so whatever it says of that, it is no answer.

@@ -45,11 +45,13 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
       throwIfAborted(signal);
       const error = toCadizError(thrown);
       const { code, retryAfter = 0 } = error;
-      if (code === 'network_failed' && (wasOffline || isOffline())) {
+      const mayPass = isPassing(error);
+      // What was sent before the network went away may have been done.
+      if (code === 'network_failed' && (wasOffline || (mayPass && isOffline()))) {
         for (let looks = 0; isOffline() && looks++ < mostLooks; ) await sleep(betweenLooks, signal);
         continue;
       }
-      if (!isPassing(error) || !(attempt < retries) || retryAfter > longestRetryAfter) throw error;
+      if (!mayPass || !(attempt < retries) || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
       await sleep(retryAfter * 1000 + delay, signal);
     }

@@ -76,7 +76,7 @@ async function putChunk(request: PutRequest): Promise<void> {
   });
   if (status < 300) return onProgress(body.size);
   // What the store says, which is a little XML, without its tags.
-  const words = text.replace(/<[^>]*>/g, ' ').slice(0, 300);
+  const words = text.replace(/<[^>]*>/g, ' ').slice(0, 200);
   throw new CadizError('upload_refused', `The object store answered ${status}: ${words}`, {
     status,
     retryable: status === 409 || text.includes('<Code>RequestTimeout<') || undefined,
