@@ -228,6 +228,49 @@ test('a queue with a paused upload is done once that is resumed or canceled', as
   }
 });
 
+/** The fetch of the stub, whose first answer to this path is held back until `release` is called or the request is aborted. */
+function holding(path: string) {
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let isHeld = false;
+  const held: typeof fetch = async (input, init) => {
+    const answer = await stub.fetch(input, init);
+    if (isHeld || new URL(String(input)).pathname !== path) return answer;
+    isHeld = true;
+    await Promise.race([released, new Promise((resolve) => init?.signal?.addEventListener('abort', resolve))]);
+    init?.signal?.throwIfAborted();
+    return answer;
+  };
+  return { fetch: held, release };
+}
+
+test('an upload that is canceled and retried while its batch is presigned is uploaded', async () => {
+  const { fetch, release } = holding('/api/storage/presign/batch');
+  const queue = stub.client({ fetch }).uploads.create([file('a'), file('b')]);
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/presign/batch');
+  queue.cancel(0);
+  expect(queue.snapshot().uploads[0]?.state).toBe('canceled');
+  queue.retry(0);
+  release();
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done', 'done']);
+});
+
+test('a queue that is canceled while it is paused is done, even if its batch has yet to be presigned', async () => {
+  const { fetch } = holding('/api/storage/presign/batch');
+  const queue = stub.client({ fetch }).uploads.create([file('a'), file('b')]);
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/presign/batch');
+  queue.pause();
+  queue.cancel();
+  const { uploads, isIdle } = await queue.done();
+  expect([uploads.map(({ state }) => state), isIdle]).toEqual([['canceled', 'canceled'], true]);
+  queue.resume();
+  queue.add([file('c')]);
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['canceled', 'canceled', 'done']);
+  expect(stub.puts).toBe(1);
+});
+
 test('a queue whose files are added, retried and resumed one by one looks at no others', () => {
   let looks = 0;
   const options = {

@@ -70,6 +70,9 @@ export interface UploadQueue {
 /** The most bytes of small files in one batch, so that their URLs do not expire before their turn. */
 const batchBytes = 256 * 1024 ** 2;
 
+/** What has yet to end. */
+const open: readonly UploadState[] = ['waiting', 'uploading', 'paused'];
+
 /** As long as a timer can be. */
 const longestMilliseconds = 2 ** 31 - 1;
 
@@ -159,7 +162,8 @@ export function createQueue(
     for (const resolve of whenIdle.splice(0)) resolve();
   }
 
-  const isIdle = () => waiting.size + active.size === 0 && items.every(({ view }) => view.state !== 'paused');
+  /** What is canceled counts as over, even if its batch has yet to end: while the queue is paused, that can take long. */
+  const isIdle = () => waiting.size === 0 && !select(undefined, open)[0];
 
   function begin(some: readonly Item[]): void {
     folders.prepare?.(some.map(toFolder));
@@ -248,13 +252,13 @@ export function createQueue(
       uploads,
       loaded: counted.reduce((sum, { loaded }) => sum + loaded, 0),
       total: counted.reduce((sum, { size }) => sum + size, 0),
-      isPaused: resumed !== undefined,
+      isPaused: !!resumed,
       isIdle: isIdle(),
     };
     return known;
   }
 
-  /** Cancels what is not under way (any more). */
+  /** Cancels what is not being sent (any more). */
   function discard(item: Item): void {
     waiting.delete(item);
     void item.job?.remove?.();
@@ -297,7 +301,7 @@ export function createQueue(
     add,
     pause(id) {
       if (id !== undefined) {
-        for (const item of select(id, ['waiting', 'uploading'])) {
+        for (const item of select(id, open)) {
           waiting.delete(item);
           change(item, { state: 'paused' });
           item.ending.abort(paused);
@@ -319,10 +323,13 @@ export function createQueue(
       begin(selected);
     },
     cancel(id) {
-      for (const item of select(id, ['waiting', 'uploading', 'paused'])) {
-        item.ending.abort();
-        if (!active.has(item)) discard(item);
-        else if (item.view.state !== 'uploading') change(item, { state: 'canceled' });
+      for (const item of select(id, open)) {
+        if (item.view.state === 'uploading') item.ending.abort();
+        else {
+          // By the time its batch ends, it may have been retried: like what is paused and resumed, it then waits again.
+          item.ending.abort(paused);
+          discard(item);
+        }
       }
       pump();
     },
