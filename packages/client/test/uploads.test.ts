@@ -350,3 +350,17 @@ test('an upload that is aborted while the service creates it is removed there', 
   expect(stub.asked.slice(-2)).toEqual(['POST /api/storage/uploads', `DELETE /api/storage/uploads/${id}`]);
   expect(stub.puts).toBe(0);
 });
+
+test('an upload that is aborted while it is looked up is removed', async () => {
+  const ending = new AbortController();
+  const aborting: typeof fetch = async (input, init) => {
+    const answer = await stub.fetch(input, init);
+    if (init?.method === 'GET' && String(input).endsWith(id)) ending.abort();
+    init?.signal?.throwIfAborted();
+    return answer;
+  };
+  const resume: ResumeStore = { get: async () => ({ uploadId: id }), set: async () => 0, delete: async () => 0 };
+  const cadiz = stub.client({ fetch: aborting, partsFrom: 1, resume });
+  await expect(cadiz.upload(file(), { signal: ending.signal })).rejects.toMatchObject({ code: 'aborted' });
+  expect(stub.asked.slice(-2)).toEqual(['GET', 'DELETE'].map((method) => `${method} /api/storage/uploads/${id}`));
+});

@@ -37,6 +37,9 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
     }
   }
   const forget = () => remember((store) => store.delete(key));
+  // If this fails, the service aborts it when it expires.
+  const remove = async () => job.begun && ask(uploading, job.begun, '', { method: 'DELETE' }).then(forget, forget);
+  job.remove = remove;
   if (resume) underWay.add(key);
   try {
     job.begun ??= await remember((store) => store.get(key));
@@ -49,17 +52,14 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
       job.begun = { uploadId: answer.uploadId, secret };
       await remember((store) => store.set(key, job.begun as Resumable));
     }
-    const known = begun;
-    // If this fails, the service aborts it when it expires.
-    job.remove = () => ask(uploading, known, '', { method: 'DELETE' }).then(forget, forget);
-    await sendParts(uploading, job, known, slots);
+    await sendParts(uploading, job, begun, slots);
     const complete = { ...pace, method: 'POST', body: extras, isFinal: true } as const;
-    const file = await ask<File>(uploading, known, '/complete', complete);
+    const file = await ask<File>(uploading, begun, '/complete', complete);
     await forget();
     return file;
   } catch (error) {
     const { code, cause } = toCadizError(error);
-    if (code === 'aborted' && cause !== paused) await job.remove?.();
+    if (code === 'aborted' && cause !== paused) await remove();
     throw error;
   } finally {
     if (resume) underWay.delete(key);
