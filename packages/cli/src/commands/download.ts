@@ -44,7 +44,7 @@ export const run: Run<'download'> = async (context, { args, options }) => {
     checksum: options.checksum,
     to: await toPlace(context.cwd, options.to, wanted, folders),
     folders,
-    isDryRun: options['dry-run'],
+    keepsDrafts: options['dry-run'],
   };
   const downloads = await planDownloads(wanted, rules, report);
   sayFailed(output, report);

@@ -18,8 +18,8 @@ export interface DownloadRules {
   /** Whether what has this path here will be deleted before. */
   isGoing?: (path: string) => boolean;
   toKey?: ToKey;
-  /** Whether nothing may be removed: neither what a killed download has left beside its file. */
-  isDryRun?: boolean | undefined;
+  /** Whether a draft that a killed download has left beside its file stays. */
+  keepsDrafts?: boolean | undefined;
 }
 
 /** What the file system takes for the same path has the same key. */
@@ -33,7 +33,7 @@ export const toLocalKey: ToKey = (path) => (foldsNames ? foldPath(path) : path);
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey, isDryRun }: DownloadRules,
+  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey, keepsDrafts }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];
@@ -63,7 +63,7 @@ export async function planDownloads(
     const entry = { path, from: to, size: here.size, changed: toChanged(here) };
     const compare = async () => {
       const isHere = await isSame(entry, file, 'down', checksum);
-      if (isHere && here.nlink > 1 && !isDryRun) await removeLinked(draftOf(download));
+      if (isHere && here.nlink > 1 && !keepsDrafts) await removeLinked(draftOf(download));
       return isHere;
     };
     const same = await compare().catch((error: Error) => error);

@@ -63,8 +63,8 @@ export async function planSyncDown(
       folders: remote.folders.map(({ path }) => path),
       isGoing: (path) => isWithin(toKey(path), going),
       toKey,
-      // With --delete, it is shown and asked about below.
-      isDryRun: rules['dry-run'] || rules.delete,
+      // With --delete, they are shown and asked about below.
+      keepsDrafts: rules['dry-run'] || rules.delete,
     },
     report,
   );

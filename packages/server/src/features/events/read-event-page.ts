@@ -11,7 +11,8 @@ const defaultLimit = 100;
 const accessMilliseconds = 1000;
 
 /**
- * A page of events as JSON text. If there are none yet, it waits up to `wait` seconds for one, unless the caller loses access.
+ * Returns a page of events as JSON text. If there are none yet, it waits up to `wait` seconds for one. If the caller loses access
+ * meanwhile, it stops waiting and throws.
  * @param gone aborts when the client has disconnected
  */
 export async function readEventPage(
