@@ -5,7 +5,14 @@ import { cp, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { DeleteObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CompleteMultipartUploadCommand,
+  CreateMultipartUploadCommand,
+  DeleteObjectCommand,
+  PutObjectCommand,
+  S3Client,
+  UploadPartCommand,
+} from '@aws-sdk/client-s3';
 import { type Client, createClient } from '@cadiz/client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { collect, type Ended, main } from './cli.ts';
@@ -41,6 +48,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   let service: Service;
   let folder: string;
   let apiKey: string;
+  let projectId: string;
   let cadiz: Client;
   let vanishing: { id: string; storeKey: string };
   let linkUrl: string;
@@ -91,7 +99,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
   }
 
   /** In parts of a size that nobody would guess. */
-  async function uploadInParts(projectId: string, bytes: Buffer, partSize: number): Promise<string> {
+  async function uploadInParts(bytes: Buffer, partSize: number, facts: { sha256?: string } = {}): Promise<string> {
     const ask = async <T>(path: string, body: object): Promise<T> => {
       const answer = await fetch(service.url + path, {
         method: 'POST',
@@ -109,6 +117,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
       fileSize: bytes.length,
       mimeType: 'application/octet-stream',
       partSize,
+      ...facts,
     });
     const partNumbers = Array.from({ length: Math.ceil(bytes.length / partSize) }, (_, index) => index + 1);
     const { parts } = await ask<{ parts: { partNumber: number; presignedUrl: string }[] }>(
@@ -127,7 +136,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     settings = await newSettings(kind);
     service = await startService(settings);
     const project = await (await signUpOwner(service.url)).createProject('Main');
-    apiKey = project.apiKey;
+    ({ apiKey, projectId } = project);
     cadiz = createClient({ baseUrl: service.url, apiKey });
     for (let number = 0; number < 30; number += 1) {
       const bytes = Buffer.alloc(number * 1000, `${number} `);
@@ -138,7 +147,7 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     trashedId = trashed.id;
     await cadiz.files.delete(trashedId);
     const odd = Buffer.alloc(13 * mebibyte, 'parts of a file ');
-    const partsId = await uploadInParts(project.projectId, odd, 6 * mebibyte);
+    const partsId = await uploadInParts(odd, 6 * mebibyte);
     bytesOf.set(partsId, odd);
     const image = await cadiz.upload(new Blob([picture]), { name: 'picture.png', type: 'image/png' });
     pictureId = image.id;
@@ -280,5 +289,72 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const verified = await admin(['verify', '--objects', bare], {});
     expect(verified).toMatchObject({ code: 1 });
     expect(verified.stderr).toContain('has no objects');
+  });
+
+  it('is not needed where another tool copied the bucket, and its objects have the bytes that were recorded', {
+    timeout: 120_000,
+  }, async () => {
+    const bytes = Buffer.alloc(12 * mebibyte, 'copied in other parts ');
+    const other = Buffer.from(bytes).fill('!', 7_000_000, 7_000_001);
+    const sent = {
+      usual: await uploadInParts(bytes, 5 * mebibyte),
+      altered: await uploadInParts(bytes, 5 * mebibyte),
+      unusual: await uploadInParts(bytes, 7 * mebibyte),
+      known: await uploadInParts(bytes, 5 * mebibyte, { sha256: createHash('sha256').update(bytes).digest('hex') }),
+      whole: (await cadiz.upload(new Blob([bytes]), { name: 'whole.bin' })).id,
+      grown: (await cadiz.upload(new Blob(['short']), { name: 'grown.txt' })).id,
+    };
+    const copied = {
+      usual: bytes,
+      altered: other,
+      unusual: bytes,
+      known: other,
+      whole: bytes,
+      grown: Buffer.from('longer'),
+    };
+    const store = await openStore();
+    const Bucket = settings.S3_BUCKET ?? 'cadiz';
+    const keys: Record<string, string> = {};
+    for (const [name, id] of Object.entries(sent)) {
+      const { storeKey: Key } = await cadiz.files.get(id);
+      keys[name] = Key;
+      const Body = copied[name as keyof typeof copied];
+      await store.send(new PutObjectCommand({ Bucket, Key, Body }));
+    }
+    const Key = keys.whole;
+    const { UploadId } = await store.send(new CreateMultipartUploadCommand({ Bucket, Key }));
+    const { ETag } = await store.send(new UploadPartCommand({ Bucket, Key, UploadId, PartNumber: 1, Body: bytes }));
+    const MultipartUpload = { Parts: [{ PartNumber: 1, ETag }] };
+    await store.send(new CompleteMultipartUploadCommand({ Bucket, Key, UploadId, MultipartUpload }));
+    await store.send(new DeleteObjectCommand({ Bucket, Key: vanishing.storeKey }));
+    store.destroy();
+    const copyOf = (id: string) => cadiz.files.copy(id, { fileName: 'copy.bin' });
+    await expect(copyOf(sent.usual)).rejects.toMatchObject({ code: 'object_changed' });
+    await stopService(service);
+
+    const trial = await admin(['accept', '--dry-run', '--json', '--quiet']);
+    expect(trial, trial.stderr).toMatchObject({ code: 5 });
+    expect(JSON.parse(trial.stdout)).toEqual({ unchanged: 33, accepted: 2, failed: 5 });
+    const ended = await admin(['accept', '--quiet']);
+    expect(ended, ended.stderr).toMatchObject({ code: 5 });
+    expect(ended.stdout).toContain('accepted 2 objects with another ETag');
+    for (const [key, why] of [
+      [keys.altered, 'its object has the right size, but nothing tells whether it has the bytes that were recorded'],
+      [keys.unusual, 'its object has the right size, but nothing tells whether it has the bytes that were recorded'],
+      [keys.known, 'its object has another SHA-256 than was recorded'],
+      [keys.grown, 'its object has 6 bytes instead of 5'],
+      [vanishing.storeKey, 'its object is not in the object store'],
+    ]) {
+      expect(ended.stderr).toContain(`${key}: ${why}`);
+    }
+    const trusted = await admin(['accept', '--unproved', '--json', '--quiet']);
+    expect(JSON.parse(trusted.stdout)).toEqual({ unchanged: 35, accepted: 2, failed: 3 });
+
+    service = await startService(settings);
+    cadiz = createClient({ baseUrl: service.url, apiKey });
+    const { id } = await copyOf(sent.usual);
+    const answer = await fetch((await cadiz.files.url(id)).url);
+    expect(Buffer.from(await answer.arrayBuffer()).equals(bytes)).toBe(true);
+    await expect(copyOf(sent.known)).rejects.toMatchObject({ code: 'object_changed' });
   });
 });

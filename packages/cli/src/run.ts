@@ -26,6 +26,7 @@ const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
   'admin backup': () => import('./commands/admin-backup.ts'),
   'admin restore': () => import('./commands/admin-restore.ts'),
   'admin verify': () => import('./commands/admin-verify.ts'),
+  'admin accept': () => import('./commands/admin-accept.ts'),
   'queue list': () => import('./commands/queue.ts'),
   'queue retry': () => import('./commands/queue.ts'),
   export: () => import('./commands/export.ts'),

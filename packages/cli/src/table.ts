@@ -235,6 +235,21 @@ export const commands = {
       'Compares every part of the backup in FOLDER with its size, its SHA-256 and its number of rows. Needs no service and no settings. Ends with 1 if something is missing or damaged, and with 3 if there is no backup.',
     ],
   },
+  'admin accept': {
+    summary: 'Accept the objects of a bucket that was copied',
+    options: {
+      'dry-run': dryRun,
+      unproved: {
+        type: 'boolean',
+        help: 'also objects of the right size of which nothing tells whether their bytes are those that were recorded',
+      },
+    },
+    description: [
+      'Compares all files of all projects with their objects. Tools that copy a bucket may give large objects another ETag, since they copy them in other parts than they were uploaded in; such a file cannot be copied, backed up with --objects, or streamed by a link (LINKS_STREAM). Where only the ETag is another, the object is read, and if it has the SHA-256 or makes the ETag that was recorded, the file gets the ETag of its object.',
+      'A file that has no object, or one with other bytes or another size, is named and stays as it is, and the command ends with 5. Stores that encrypt with keys of their own have ETags that prove nothing: --unproved accepts objects of the right size. The embedded database is open to one process only, so stop the service first.',
+    ],
+    examples: [['cadiz admin accept --dry-run', 'after rclone sync, with the settings of the new store']],
+  },
   'queue list': {
     summary: 'Show the work of the queue',
     description: [

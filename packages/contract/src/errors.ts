@@ -437,7 +437,7 @@ export const errorCatalogue = {
     title: 'The object store no longer has the bytes that were recorded.',
     happened:
       'The object of this file is gone from the object store, or was replaced by other bytes after it was recorded.',
-    mend: 'Upload the file again. Whoever runs the service can find all such files with `POST /api/projects/{projectId}/reconcile`.',
+    mend: 'Upload the file again. Whoever runs the service can find all such files with `POST /api/projects/{projectId}/reconcile` and, if the bucket was copied, accept its objects with `cadiz admin accept`.',
   },
   file_deleted: {
     status: 409,

@@ -261,7 +261,8 @@ export async function hashFile(
   return hashes.end();
 }
 
-function startHashes() {
+/** Hashes what is passed on to `update`. */
+export function startHashes() {
   const md5 = createHash('md5');
   const sha256 = createHash('sha256');
   let sizeBytes = 0;

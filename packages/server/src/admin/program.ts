@@ -5,6 +5,7 @@ import { readSettings } from '../settings/settings-file.ts';
 import { openUnmigrated } from '../start/open-beside.ts';
 import { writeWarning } from '../start/start-error.ts';
 import { tellFailure } from '../start/tell-failure.ts';
+import { type Acceptance, acceptObjects as accept } from './accept-objects.ts';
 import { backUp } from './backup.ts';
 import { toFailure } from './folder-failure.ts';
 import type { Telling } from './objects.ts';
@@ -112,6 +113,34 @@ export async function verifyBackup(folder: string, { json, objects, ...telling }
   } catch (error) {
     return tellFailure(toFailure(error, folder), 'The command', json);
   }
+}
+
+/**
+ * Accepts the objects of a bucket that was copied with another tool, where their bytes are those that were recorded.
+ *
+ * @returns the exit code of the process: 5 if a file has no object, or one that is not accepted
+ */
+export function acceptObjects({
+  json,
+  dryRun,
+  unproved,
+  ...telling
+}: Options & Telling & { unproved: boolean }): Promise<number> {
+  return run(json, async (config) => {
+    const acceptance = await accept(config, { dryRun, unproved }, telling);
+    if (json) writeJson(acceptance);
+    else process.stdout.write(describeAcceptance(acceptance, dryRun));
+    return acceptance.failed > 0 ? someFailed : 0;
+  });
+}
+
+function describeAcceptance({ unchanged, accepted, failed }: Acceptance, dryRun: boolean): string {
+  const lines = [
+    `${unchanged} files have the object that was recorded`,
+    `${dryRun ? 'would accept' : 'accepted'} ${accepted} objects with another ETag`,
+  ];
+  if (failed > 0) lines.push(`${failed} files have no object, or one that is not accepted`);
+  return lines.map((line) => `${line}\n`).join('');
 }
 
 async function run(json: boolean, work: (config: Config) => Promise<number>): Promise<number> {

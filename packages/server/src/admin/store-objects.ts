@@ -1,14 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { maxParts } from '@cadiz/contract';
 import type { Content, NamedPart, ObjectStore } from '../store/object-store.ts';
 import { checkCopy, hashFile, type Listed } from './objects.ts';
+import { countPartsOf, findPartSizes, leastPartSize, mebibyte } from './part-sizes.ts';
 
-const mebibyte = 1024 ** 2;
 /** The largest PUT of S3. */
 const maxWholeBytes = 5 * 1024 ** 3;
-/** What clients usually choose, our own first. */
-const usualPartBytes = [16, 5, 8, 10, 15, 20, 25, 32, 50, 64, 100, 128, 256, 512].map((count) => count * mebibyte);
 
 /**
  * Stores the copy of an object, unless the store has it: in parts if it was uploaded in parts or is too large for one
@@ -26,7 +23,7 @@ export async function storeObject(
   const path = await checkCopy(folder, listed, () => undefined);
   const found = await store.head(storeKey);
   if (found?.sizeBytes === sizeBytes && found.etag === etag) return etag;
-  const isWhole = !/-\d+$/.test(etag) && sizeBytes <= maxWholeBytes;
+  const isWhole = countPartsOf(etag) === 0 && sizeBytes <= maxWholeBytes;
   if (isWhole) return store.put(storeKey, toContent(path, { start: 0, sizeBytes, sha256: sha256 ?? '' }, onBytes));
   return storeParts(store, storeKey, path, await planParts(path, sizeBytes, etag), onBytes);
 }
@@ -66,16 +63,13 @@ async function storeParts(
 
 /** The parts that give the same ETag, if their size is a usual one; otherwise as many parts, or as few as fit. */
 async function planParts(path: string, sizeBytes: number, etag: string): Promise<PlannedPart[]> {
-  const count = Number(/-(\d+)$/.exec(etag)?.[1] ?? 0);
-  const least = Math.ceil(sizeBytes / (count || maxParts) / mebibyte) * mebibyte;
-  const sizes = [...new Set([...usualPartBytes, least])].filter((size) => Math.ceil(sizeBytes / size) === count);
   let planned: PlannedPart[] | undefined;
-  for (const size of sizes) {
+  for (const size of findPartSizes(sizeBytes, etag)) {
     const { parts, etag: own } = await hashParts(path, sizeBytes, size);
     planned ??= parts;
     if (own === etag) return parts;
   }
-  return planned ?? (await hashParts(path, sizeBytes, Math.max(16 * mebibyte, least))).parts;
+  return planned ?? (await hashParts(path, sizeBytes, Math.max(16 * mebibyte, leastPartSize(sizeBytes, etag)))).parts;
 }
 
 /** What S3 makes of an object in parts of this size. */

@@ -1,0 +1,189 @@
+import { createHash } from 'node:crypto';
+import type { Database } from '../db/open.ts';
+import { comparePage } from '../features/janitor/compare-page.ts';
+import type { Config } from '../settings/config.ts';
+import { openBeside } from '../start/open-beside.ts';
+import type { ObjectStore } from '../store/object-store.ts';
+import { forEachObject, ObjectFailure, startHashes, type Telling } from './objects.ts';
+import { withObjects } from './open-objects.ts';
+import { findPartSizes } from './part-sizes.ts';
+
+export interface AcceptOptions {
+  /** Changes nothing. */
+  dryRun: boolean;
+  /** Accepts objects of the right size, too, if nothing tells whether their bytes are those that were recorded. */
+  unproved: boolean;
+}
+
+export interface Acceptance {
+  /** How many files have the object that was recorded. */
+  unchanged: number;
+  /** How many had an object with the same bytes and another ETag, which is now that of the file. */
+  accepted: number;
+  /** How many have no object, or one that was not accepted. */
+  failed: number;
+}
+
+/** A file whose object has another size or ETag than when it was recorded. */
+interface ChangedFile {
+  id: string;
+  storeKey: string;
+  sizeBytes: number;
+  /** as recorded */
+  etag: string;
+  /** of the object */
+  found: { sizeBytes: number; etag: string };
+}
+
+/** What says which bytes were recorded. */
+interface Evidence {
+  etag: string;
+  sha256: Buffer | null;
+  sha256_state: 'declared' | 'verified' | 'mismatch' | null;
+}
+
+/**
+ * Gives every file the ETag of its object, where that is another because the bucket was copied with another tool, and the bytes are
+ * those that were recorded: they have the SHA-256 of the file, or make its ETag, whole or in parts of a usual size. Objects with
+ * the right ETag are not read.
+ * @throws Error in a sentence
+ */
+export async function acceptObjects(config: Config, options: AcceptOptions, telling: Telling): Promise<Acceptance> {
+  const db = await openBeside(config, 'Stop it to run this command.');
+  try {
+    return await withObjects(config, async (objects) => {
+      await objects.check();
+      const { fileCount, missing, changed } = await compareAll({ config, db, objects, now: Date.now });
+      for (const { store_key } of missing) telling.warn(`${store_key}: its object is not in the object store.`);
+      const outcomes = forEachObject(
+        async function* () {
+          yield* changed;
+        },
+        'Reading objects',
+        telling,
+        (file, onBytes) => accept(db, objects, file, options, onBytes),
+        () => 'failed' as const,
+      );
+      let accepted = 0;
+      for await (const some of outcomes) accepted += some.filter((outcome) => outcome === 'accepted').length;
+      const unchanged = fileCount - missing.length - changed.length;
+      return { unchanged, accepted, failed: fileCount - unchanged - accepted };
+    });
+  } finally {
+    await db.close();
+  }
+}
+
+async function compareAll(deps: Parameters<typeof comparePage>[0]) {
+  const all = { fileCount: 0, missing: [] as { store_key: string }[], changed: [] as ChangedFile[] };
+  const projects = await deps.db.kysely.selectFrom('projects').select('id').orderBy('id').execute();
+  for (const { id: projectId } of projects) {
+    for (let after: string | undefined = ''; after !== undefined; ) {
+      const page = await comparePage(deps, projectId, after);
+      all.fileCount += page.fileCount;
+      all.missing.push(...page.missing);
+      for (const { file, sizeBytes, etag } of page.changed) {
+        const found = { sizeBytes, etag };
+        all.changed.push({
+          id: file.id,
+          storeKey: file.store_key,
+          sizeBytes: file.file_size,
+          etag: file.etag,
+          found,
+        });
+      }
+      after = page.next;
+    }
+  }
+  return all;
+}
+
+/** @throws ObjectFailure if the object has not the bytes that were recorded, or nothing tells */
+async function accept(
+  db: Database,
+  objects: ObjectStore,
+  { id, storeKey, sizeBytes, etag, found }: ChangedFile,
+  { dryRun, unproved }: AcceptOptions,
+  onBytes: (bytes: number) => void,
+): Promise<'accepted'> {
+  if (found.sizeBytes !== sizeBytes) {
+    throw new ObjectFailure(`its object has ${found.sizeBytes} bytes instead of ${sizeBytes}.`);
+  }
+  const evidence = await db.kysely
+    .selectFrom('files')
+    .select(['etag', 'sha256', 'sha256_state'])
+    .where('id', '=', id)
+    .where('etag', '=', etag)
+    .executeTakeFirst();
+  if (evidence === undefined) throw new ObjectFailure('it was changed meanwhile: run the command again.');
+  const proof = await prove(objects, storeKey, sizeBytes, evidence, found.etag, onBytes);
+  if (proof === 'refuted') throw new ObjectFailure('its object has another SHA-256 than was recorded.');
+  if (proof === undefined && !unproved) {
+    throw new ObjectFailure(
+      'its object has the right size, but nothing tells whether it has the bytes that were recorded; --unproved accepts it.',
+    );
+  }
+  if (!dryRun) {
+    const change = db.kysely.updateTable('files').set({ etag: found.etag });
+    await change.where('id', '=', id).where('etag', '=', etag).execute();
+  }
+  return 'accepted';
+}
+
+/** Reads an object, and compares it with what was recorded. Undefined: nothing tells. */
+async function prove(
+  objects: ObjectStore,
+  storeKey: string,
+  sizeBytes: number,
+  { etag, sha256, sha256_state }: Evidence,
+  expectedEtag: string,
+  onBytes: (bytes: number) => void,
+): Promise<'proved' | 'refuted' | undefined> {
+  const object = await objects.read(storeKey);
+  if (object?.etag !== expectedEtag) {
+    object?.body.destroy();
+    throw new ObjectFailure('its object was changed meanwhile: run the command again.');
+  }
+  const whole = startHashes();
+  const inParts = findPartSizes(sizeBytes, etag).map(startPartHashes);
+  try {
+    for await (const bytes of object.body as AsyncIterable<Buffer>) {
+      whole.update(bytes);
+      for (const parts of inParts) parts.update(bytes);
+      onBytes(bytes.length);
+    }
+  } finally {
+    object.body.destroy();
+  }
+  const hashed = whole.end();
+  if (sha256 && sha256_state !== 'mismatch') return hashed.sha256 === sha256.toString('hex') ? 'proved' : 'refuted';
+  return [hashed.md5, ...inParts.map((parts) => parts.end())].includes(etag) ? 'proved' : undefined;
+}
+
+/** What S3 makes of an object in parts of this size, from the bytes in turn. */
+function startPartHashes(partBytes: number) {
+  const all = createHash('md5');
+  let part = createHash('md5');
+  let [count, filled] = [0, 0];
+  const close = () => {
+    all.update(part.digest());
+    part = createHash('md5');
+    count += 1;
+    filled = 0;
+  };
+  return {
+    update(bytes: Buffer) {
+      for (let rest = bytes; rest.length > 0; ) {
+        const taken = rest.subarray(0, partBytes - filled);
+        part.update(taken);
+        filled += taken.length;
+        rest = rest.subarray(taken.length);
+        if (filled === partBytes) close();
+      }
+    },
+    end(): string {
+      if (filled > 0) close();
+      return `${all.digest('hex')}-${count}`;
+    },
+  };
+}
