@@ -136,10 +136,10 @@ export function acceptObjects({
 
 function describeAcceptance({ unchanged, accepted, failed }: Acceptance, dryRun: boolean): string {
   const lines = [
-    `${unchanged} files have the object that was recorded`,
-    `${dryRun ? 'would accept' : 'accepted'} ${accepted} objects with another ETag`,
+    `with the object that was recorded: ${unchanged}`,
+    `with another ETag, ${dryRun ? 'would be accepted' : 'accepted'}: ${accepted}`,
   ];
-  if (failed > 0) lines.push(`${failed} files have no object, or one that is not accepted`);
+  if (failed > 0) lines.push(`without an object, or not accepted: ${failed}`);
   return lines.map((line) => `${line}\n`).join('');
 }
 
