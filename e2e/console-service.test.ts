@@ -1,5 +1,7 @@
 import { createHmac } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
 import type { CDPSession, Page, Route } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -82,6 +84,45 @@ function totp(secret: string, later = 0): string {
   const at = (digest.at(-1) ?? 0) & 15;
   return String((digest.readUInt32BE(at) & 0x7fffffff) % 1_000_000).padStart(6, '0');
 }
+
+/** The object store of the service, to do what nobody should. */
+async function openStore(): Promise<S3Client> {
+  const { CADIZ_DATA_DIR = '', STORE_PORT } = cadiz.settings;
+  const secrets = JSON.parse(await readFile(join(CADIZ_DATA_DIR, 'secrets.json'), 'utf8'));
+  const credentials = { accessKeyId: secrets.storeAccessKeyId, secretAccessKey: secrets.storeSecretAccessKey };
+  return new S3Client({
+    endpoint: `http://127.0.0.1:${STORE_PORT}`,
+    region: 'us-east-1',
+    forcePathStyle: true,
+    credentials,
+  });
+}
+
+describe.runIf(triesJourneys)('a comparison with the object store', () => {
+  test('names the files whose objects are gone or have changed, leads to them, and says what to do', async () => {
+    const projectId = await cadiz.createProject('Damaged');
+    const client = await cadiz.connect(projectId);
+    const [lost, altered] = await Promise.all(
+      ['lost.txt', 'altered.txt', 'whole.txt'].map((name) => client.upload(new Blob([name]), { name, folder: 'deep' })),
+    );
+    const store = await openStore();
+    await store.send(new DeleteObjectCommand({ Bucket: 'cadiz', Key: lost?.storeKey ?? '' }));
+    await store.send(new PutObjectCommand({ Bucket: 'cadiz', Key: altered?.storeKey ?? '', Body: 'ALTERED.txt' }));
+    store.destroy();
+
+    const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
+    await page.getByRole('button', { name: 'Compare without changing anything' }).click();
+    await page.getByText('Which objects have changed').click();
+    await page.getByRole('link', { name: 'altered.txt' }).waitFor();
+    await page.getByText('cadiz admin accept').waitFor();
+    expect(await page.getByText('whole.txt').count()).toBe(0);
+    await page.getByText('Which files have no object').click();
+    expect(await findFlaws(page)).toEqual([]);
+    await page.getByRole('link', { name: 'lost.txt' }).click();
+    await page.getByRole('dialog').getByText('lost.txt').first().waitFor();
+    expect(cadiz.complaints).toEqual([]);
+  });
+});
 
 describe.runIf(triesJourneys)('usage', () => {
   test.each(['en-US@posix', 'C', 'de@euro'])('is plotted where the browser calls its language %s', async (language) => {

@@ -366,6 +366,19 @@ export const de: Widen<typeof en> = {
     missing: 'Dateien ohne Objekt',
     changed: 'Geänderte Objekte',
     foreign: 'Nicht von Cadiz',
+    affected: {
+      missing: {
+        title: 'Welche Dateien kein Objekt haben',
+        remedy:
+          'Sie lassen sich nicht herunterladen. Lass ihre Objekte unter denselben Schlüsseln wiederherstellen, aus einer Sicherung oder einer früheren Version des Buckets, und vergleiche noch einmal.',
+      },
+      changed: {
+        title: 'Welche Objekte sich geändert haben',
+        remedy:
+          'Sie haben vielleicht andere Bytes als die hochgeladenen. Hat ein anderes Werkzeug den Bucket kopiert, übernimmt sie mit „cadiz admin accept“, wer den Dienst betreibt; das vergleicht die Bytes. Sonst lass auch sie wiederherstellen.',
+      },
+      first: (count) => `Das sind die ersten ${plural(count, 'Datei', 'Dateien')}.`,
+    },
   },
   webhooks: {
     lead: 'Was in diesem Projekt geschieht, wird an deine Server gesendet, signiert und so lange, bis es angekommen ist.',

@@ -361,6 +361,19 @@ export const en = {
     missing: 'Files without object',
     changed: 'Changed objects',
     foreign: 'Not from Cadiz',
+    affected: {
+      missing: {
+        title: 'Which files have no object',
+        remedy:
+          'They cannot be downloaded. Have their objects restored under the same keys, from a backup or an earlier version of the bucket, and compare again.',
+      },
+      changed: {
+        title: 'Which objects have changed',
+        remedy:
+          'They may have other bytes than were uploaded. If another tool copied the bucket, whoever runs the service accepts them with “cadiz admin accept”, which compares the bytes; otherwise have them restored as well.',
+      },
+      first: (count: number) => `These are the first ${plural(count, 'file', 'files')}.`,
+    },
   },
   webhooks: {
     lead: 'What happens in this project is sent to your servers, signed, and again until it has arrived.',

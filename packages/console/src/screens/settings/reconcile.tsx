@@ -1,5 +1,6 @@
 import type { Answer } from '@cadiz/contract';
 import { queryOptions, useMutation, useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
 import { call, codeOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Moment } from '../../components/parts.tsx';
@@ -7,6 +8,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
 import { later } from '../../text/later.ts';
+import './settings.css';
 
 type Reconciliation = Answer<'getReconciliation'>;
 
@@ -43,7 +45,13 @@ export function Reconcile({ projectId }: { projectId: string }) {
         <p>{settings.reconcileLead}</p>
       </div>
       <div className="fields" aria-live="polite">
-        {data && <Findings found={data} />}
+        {data && (
+          <>
+            <Findings found={data} />
+            <Affected projectId={projectId} found={data.missing} {...settings.affected.missing} />
+            <Affected projectId={projectId} found={data.changed} {...settings.affected.changed} />
+          </>
+        )}
         <ProblemNote error={error ?? start.error} />
         <div className="line wrap">
           <Button busy={isRunning} onClick={() => start.mutate(true)}>
@@ -78,5 +86,35 @@ function Findings({ found }: { found: Reconciliation }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+interface AffectedProps {
+  projectId: string;
+  found: Reconciliation['missing'];
+  title: string;
+  /** What to do about them. */
+  remedy: string;
+}
+
+/** The files that are not as they should be, as far as the service lists them. */
+function Affected({ projectId, found: { count, examples }, title, remedy }: AffectedProps) {
+  if (examples.length === 0) return null;
+  return (
+    <details>
+      <summary>{title}</summary>
+      <p>{remedy}</p>
+      <ul className="affected">
+        {examples.map(({ fileId, fileName, fileSize }) => (
+          <li key={fileId} className="line">
+            <Link to="/projects/$projectId/files" params={{ projectId }} search={{ file: fileId }} className="clip">
+              <bdi>{fileName}</bdi>
+            </Link>
+            <span className="quiet num">{formatBytes(fileSize)}</span>
+          </li>
+        ))}
+      </ul>
+      {count > examples.length && <p className="quiet">{later.settings.affected.first(examples.length)}</p>}
+    </details>
   );
 }
