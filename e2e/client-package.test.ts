@@ -86,7 +86,7 @@ async function sizeOf(code: string): Promise<number> {
 test.each([
   [
     'one upload',
-    5500,
+    5501,
     `import { createUploader, isCadizError } from '@cadiz/client/upload';
     export const upload = (options) => createUploader(options).upload;
     export { isCadizError };`,
