@@ -4,7 +4,8 @@ import type { Context } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { joinPath } from '../paths.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
-import { toForeignItem, toMd5, whyImpossible } from './foreign-item.ts';
+import { toMd5 } from './bytes.ts';
+import { toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Item, Origin } from './import-items.ts';
 
 /** An entry of a folder, as the Storage API lists it; a folder has no id. */
