@@ -74,8 +74,15 @@ export function toCadizError(thrown: unknown): CadizError {
   return new CadizError(code, `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
 }
 
-/** @throws CadizError aborted */
-export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** About as long as a timer can be, in milliseconds. */
+export const longestSleep = 1e9;
+
+/**
+ * Waits for that long, or until something has settled before.
+ *
+ * @throws CadizError aborted
+ */
+export async function sleep(milliseconds: number, signal?: AbortSignal, work?: Promise<unknown>): Promise<void> {
   throwIfAborted(signal);
   await new Promise<void>((resolve) => {
     const end = () => {
@@ -85,6 +92,7 @@ export async function sleep(milliseconds: number, signal?: AbortSignal): Promise
     };
     const timer = setTimeout(end, milliseconds);
     signal?.addEventListener('abort', end);
+    work?.then(end, end);
   });
   throwIfAborted(signal);
 }

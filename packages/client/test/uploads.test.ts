@@ -4,7 +4,8 @@ import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
+import { createClient, openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
+import { createUploader } from '@cadiz/client/upload';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { id, type Stub, startStub } from './stub.ts';
 
@@ -336,6 +337,22 @@ test('a file that has arrived is recorded while another of its batch is still be
   await queue.done();
   expect(left()).toEqual([]);
 });
+
+test.each([createClient, createUploader])(
+  'an upload that is aborted while its folder is looked up ends at once: %o',
+  async (create) => {
+    const { fetch, release } = holding('/api/storage/folders/ensure');
+    const ending = new AbortController();
+    const { upload } = create({ baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', fetch });
+    const uploading = upload(file(), { folder: 'a/b', signal: ending.signal });
+    const outcome = uploading.catch((error) => error);
+    await expect.poll(() => stub.asked).toContain('POST /api/storage/folders/ensure');
+    ending.abort();
+    expect(await outcome).toMatchObject({ code: 'aborted' });
+    release();
+    expect(stub.puts).toBe(0);
+  },
+);
 
 test('an upload that is aborted while the service creates it is removed there', async () => {
   const ending = new AbortController();

@@ -47,9 +47,9 @@ interface Sending {
 export async function sendBytes<S extends SignedUrl>(
   { slots, retries }: Uploading,
   { source, report: onProgress, pace }: Sending,
-  sign: (isAgain: boolean) => Promise<S | undefined>,
+  sign: (isAgain?: boolean) => Promise<S | undefined>,
 ): Promise<S> {
-  let signed = orThrow(await sign(false));
+  let signed = orThrow(await sign());
   const renew = async () => {
     signed = orThrow(await sign(true));
   };
