@@ -315,6 +315,21 @@ describe('what --include and --exclude leave out', () => {
     expect(await syncAsForetold([here(), remote(), '--delete', '--include', '*.jpg'])).toBe('upload    sub/new.jpg\n');
   });
 
+  test('is left alone in a project that spells its folders in another case', async () => {
+    await write({ 'Photos/raw/a.txt': 'a', 'Photos/b.txt': 'b', 'c.txt': 'c', 'Drafts/d.txt': 'd' });
+    for (const [name, folder] of [
+      ['x.txt', 'photos/RAW'],
+      ['y.txt', 'photos'],
+      ['C.TXT', ''],
+      ['d.txt', 'drafts'],
+    ])
+      await client().upload('x', { name, folder: `${remote().slice(7)}/${folder}` });
+    const rules = ['--exclude', 'raw', '--exclude', 'c.txt', '--exclude', 'Drafts'];
+    expect(await syncAsForetold([here(), remote(), '--delete', ...rules])).toBe(
+      'upload    Photos/b.txt\ndelete    C.TXT\ndelete    photos/y.txt\n',
+    );
+  });
+
   test('is left alone on both sides when a folder comes down', async () => {
     await client().upload('a', { name: 'a.txt', folder: name });
     await client().upload('x', { name: 'x.tmp', folder: name });
