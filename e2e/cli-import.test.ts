@@ -205,6 +205,10 @@ describe('import from S3', () => {
   test('missing and wrong credentials, buckets and addresses are told', async () => {
     expect((await place.cadiz(['import', 's3://media'])).code).toBe(2);
     expect((await place.cadiz(['import', 's3:///x'], { env })).code).toBe(2);
+    for (const command of ['import', 'export']) {
+      const { code, stderr } = await place.cadiz([command, place.folder, '--endpoint', 'http://127.0.0.1:9']);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--endpoint is of S3')]);
+    }
     expect((await place.cadiz(['import', 's3://nowhere'], { env })).code).toBe(3);
     const wrong = await place.cadiz(['import', 's3://media'], { env: { ...env, AWS_SECRET_ACCESS_KEY: 'wrong' } });
     expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('403 SignatureDoesNotMatch')]);

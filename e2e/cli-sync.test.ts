@@ -292,6 +292,7 @@ test.each([
 test('wants one side in the project, and a source that exists', async () => {
   expect((await place.cadiz(['sync', 'a', 'b'])).code).toBe(2);
   expect((await place.cadiz(['sync', 'cadiz:/a', 'cadiz:/b'])).code).toBe(2);
+  expect((await place.cadiz(['sync', '-L', remote(), here()])).code).toBe(2);
   expect((await place.cadiz(['sync', here('missing'), remote()])).code).toBe(3);
   expect((await place.cadiz(['sync', 'cadiz:/missing', here()])).code).toBe(3);
   await write({ file: 'x' });
