@@ -82,16 +82,18 @@ export const longestSleep = 1e9;
  *
  * @throws CadizError aborted
  */
-export async function sleep(milliseconds: number, signal?: AbortSignal, work?: Promise<unknown>): Promise<void> {
+export async function sleep(milliseconds: number, ending?: AbortSignal, work?: Promise<unknown>): Promise<void> {
+  // One of its own: Node 20 warns of more than ten listeners, as of many uploads with one signal.
+  const signal = anyOf(ending);
   throwIfAborted(signal);
   await new Promise<void>((resolve) => {
     const end = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
       resolve();
     };
     const timer = setTimeout(end, milliseconds);
-    signal?.addEventListener('abort', end);
+    signal.addEventListener('abort', end);
     work?.then(end, end);
   });
   throwIfAborted(signal);

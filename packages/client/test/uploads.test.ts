@@ -338,6 +338,20 @@ test('a file that has arrived is recorded while another of its batch is still be
   expect(left()).toEqual([]);
 });
 
+test('many uploads that wait with one signal cause no warning of Node', async () => {
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const { signal } = new AbortController();
+  const { fetch, release } = holding('/api/storage/folders/ensure');
+  const { upload } = stub.client({ fetch });
+  const uploading = Array.from({ length: 20 }, () => upload(file(), { folder: 'a/b', signal }));
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/folders/ensure');
+  release();
+  await Promise.all(uploading);
+  process.off('warning', warned);
+  expect(warned.mock.calls).toEqual([]);
+});
+
 test.each([createClient, createUploader])(
   'an upload that is aborted while its folder is looked up ends at once: %o',
   async (create) => {
