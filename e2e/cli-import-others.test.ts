@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@cadiz/client';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { startWorkplace, type Workplace } from './cli.ts';
 
 interface Report {
@@ -365,5 +365,51 @@ describe('import uploadthing', () => {
       code: 4,
       stderr: expect.stringContaining('Invalid API key'),
     });
+  });
+});
+
+describe('a request of which the first attempt is not answered', () => {
+  const { timeout } = AbortSignal;
+  beforeAll(() => {
+    // The minute that an answer may take.
+    vi.spyOn(AbortSignal, 'timeout').mockImplementation((milliseconds) =>
+      timeout.call(AbortSignal, milliseconds === 60_000 ? 2000 : milliseconds),
+    );
+  });
+  afterAll(() => void vi.restoreAllMocks());
+
+  test('is sent again to Supabase', async () => {
+    let asked = 0;
+    const server = await serve((_, response) => {
+      if (++asked > 1) sendJson(response, []);
+    });
+    const env = { SUPABASE_URL: `http://127.0.0.1:${server.port}`, SUPABASE_SERVICE_ROLE_KEY: 'key' };
+    expect(await place.json<Report>(['import', 'supabase://media', '--to', 'silent'], { env })).toMatchObject({
+      failed: [],
+    });
+    expect(asked).toBe(2);
+    await server.close();
+  });
+
+  test('is sent again to UploadThing', async () => {
+    let looks = 0;
+    const file = { key: 'k', customId: null, name: 'a.txt', size: 5, status: 'Uploaded', uploadedAt: 0 };
+    const server = await serve((request, response) => {
+      if (request.method === 'POST') sendJson(response, { files: [file], hasMore: false });
+      else if (request.method === 'GET') sendBytes(request, response, Buffer.from('bytes'));
+      else if (++looks > 1) sendBytes(request, response, Buffer.from('bytes'));
+    });
+    const env = {
+      UPLOADTHING_TOKEN: Buffer.from(JSON.stringify({ apiKey: 'sk', appId: 'app1' })).toString('base64'),
+      UPLOADTHING_API_URL: `http://127.0.0.1:${server.port}`,
+      UPLOADTHING_UFS_HOST: `localhost:${server.port}`,
+      UPLOADTHING_UFS_APP_ID_LOCATION: 'path',
+    };
+    expect(await place.json<Report>(['import', 'uploadthing', '--to', 'silent'], { env })).toMatchObject({
+      done: [{ path: 'a.txt' }],
+      failed: [],
+    });
+    expect(looks).toBe(2);
+    await server.close();
   });
 });

@@ -181,7 +181,8 @@ describe('import from S3', () => {
     expect(report.failed.map(({ path }) => path).sort()).toEqual(['photos/../up.txt', 'photos//twice.txt']);
     expect(await pathsIn('s3')).toEqual(['2027/', '2027/über + 100%.jpg', 'big.bin', 'empty/'].sort());
     const [picture] = (await client().files.page({ folder: 's3/2027' })).files;
-    expect(picture).toMatchObject({ mimeType: 'image/jpeg', metadata: { album: 'beach', mtime: expect.any(String) } });
+    const facts = { album: 'beach', mtime: expect.any(String), 'mtime-of': picture?.etag };
+    expect(picture).toMatchObject({ mimeType: 'image/jpeg', metadata: facts });
     const [file] = (await client().files.page({ folder: 's3', search: 'big' })).files;
     const stored = await (await client().files.download(file?.id ?? '')).arrayBuffer();
     expect(Buffer.from(stored).equals(big)).toBe(true);
@@ -204,6 +205,10 @@ describe('import from S3', () => {
   test('missing and wrong credentials, buckets and addresses are told', async () => {
     expect((await place.cadiz(['import', 's3://media'])).code).toBe(2);
     expect((await place.cadiz(['import', 's3:///x'], { env })).code).toBe(2);
+    for (const command of ['import', 'export']) {
+      const { code, stderr } = await place.cadiz([command, place.folder, '--endpoint', 'http://127.0.0.1:9']);
+      expect([code, stderr]).toEqual([2, expect.stringContaining('--endpoint is of S3')]);
+    }
     expect((await place.cadiz(['import', 's3://nowhere'], { env })).code).toBe(3);
     const wrong = await place.cadiz(['import', 's3://media'], { env: { ...env, AWS_SECRET_ACCESS_KEY: 'wrong' } });
     expect([wrong.code, wrong.stderr]).toEqual([4, expect.stringContaining('403 SignatureDoesNotMatch')]);

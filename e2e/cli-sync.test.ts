@@ -260,9 +260,39 @@ describe('down', () => {
   });
 });
 
+test.each([5, 9 * 1024 ** 2])(
+  'a file of %i bytes that is replaced elsewhere is not the one that was synced',
+  async (size) => {
+    const texts = ['a', 'b'].map((letter) => letter.repeat(size)) as [string, string];
+    await write({ 'a.txt': texts[0] });
+    const back = `${here()}-back`;
+    await place.ok(['sync', here(), remote()]);
+    await place.ok(['sync', remote(), back]);
+    const [file] = (await client().files.page({ folder: name })).files;
+    // It inherits the metadata, as it does in the console.
+    await client().upload(texts[1], { name: 'a.txt', folder: name, replaces: file?.id });
+    expect((await place.ok(['sync', remote(), back])).stdout).toBe('replace   a.txt\n');
+    expect(await readFile(join(back, 'a.txt'), 'utf8')).toBe(texts[1]);
+    expect((await place.ok(['sync', remote(), back])).stdout).toBe('');
+    expect((await place.ok(['sync', here(), remote()])).stdout).toBe('replace   a.txt\n');
+    expect((await place.ok(['cat', `${name}/a.txt`])).stdout).toBe(texts[0]);
+  },
+);
+
+test.each([
+  ['32 facts', Object.fromEntries(Array.from({ length: 32 }, (_, index) => [`k${index}`, true]))],
+  ['4 KiB of facts', { long: 'x'.repeat(4085) }],
+])('a file with %s of its own is replaced, and compared without the time of its last change', async (_, metadata) => {
+  await client().upload('old', { name: 'a.txt', folder: name, metadata });
+  await write({ 'a.txt': 'new bytes' });
+  expect(await syncAsForetold([here(), remote()])).toBe('replace   a.txt\n');
+  expect((await client().files.page({ folder: name })).files).toMatchObject([{ fileSize: 9, metadata }]);
+});
+
 test('wants one side in the project, and a source that exists', async () => {
   expect((await place.cadiz(['sync', 'a', 'b'])).code).toBe(2);
   expect((await place.cadiz(['sync', 'cadiz:/a', 'cadiz:/b'])).code).toBe(2);
+  expect((await place.cadiz(['sync', '-L', remote(), here()])).code).toBe(2);
   expect((await place.cadiz(['sync', here('missing'), remote()])).code).toBe(3);
   expect((await place.cadiz(['sync', 'cadiz:/missing', here()])).code).toBe(3);
   await write({ file: 'x' });
@@ -284,6 +314,21 @@ describe('what --include and --exclude leave out', () => {
     );
     await write({ 'sub/new.jpg': 'j', 'new.txt': 'n' });
     expect(await syncAsForetold([here(), remote(), '--delete', '--include', '*.jpg'])).toBe('upload    sub/new.jpg\n');
+  });
+
+  test('is left alone in a project that spells its folders in another case', async () => {
+    await write({ 'Photos/raw/a.txt': 'a', 'Photos/b.txt': 'b', 'c.txt': 'c', 'Drafts/d.txt': 'd' });
+    for (const [name, folder] of [
+      ['x.txt', 'photos/RAW'],
+      ['y.txt', 'photos'],
+      ['C.TXT', ''],
+      ['d.txt', 'drafts'],
+    ])
+      await client().upload('x', { name, folder: `${remote().slice(7)}/${folder}` });
+    const rules = ['--exclude', 'raw', '--exclude', 'c.txt', '--exclude', 'Drafts'];
+    expect(await syncAsForetold([here(), remote(), '--delete', ...rules])).toBe(
+      'upload    Photos/b.txt\ndelete    C.TXT\ndelete    photos/y.txt\n',
+    );
   });
 
   test('is left alone on both sides when a folder comes down', async () => {

@@ -200,7 +200,10 @@ describe('a second time', () => {
     });
     const { files } = await client().files.page({ folder: name, search: 'a.txt' });
     expect(files).toEqual([
-      expect.objectContaining({ fileSize: 5, metadata: { tag: 'kept', mtime: expect.any(String) } }),
+      expect.objectContaining({
+        fileSize: 5,
+        metadata: { tag: 'kept', mtime: expect.any(String), 'mtime-of': expect.any(String) },
+      }),
     ]);
     await write({ 'a.txt': 'third' });
     await place.ok(['upload', here('a.txt'), '--to', name, '--if-exists', 'keep']);

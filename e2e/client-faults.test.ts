@@ -447,3 +447,22 @@ test('goes on with a large file where an earlier program stopped', async () => {
   expect(store.requests.filter((request) => request.startsWith('PUT'))).toHaveLength(3);
   expect(await listed()).toEqual([file]);
 });
+
+test.each([
+  ['was deleted since', 'deleted', {}],
+  ['has other metadata', 'there', { metadata: { year: 2027 } }],
+])('uploads a large file anew if a remembered upload was completed and its file %s', async (_, left, options) => {
+  const path = join(folder, 'completed.bin');
+  await writeFile(path, randomBytes(partsFrom));
+  const store = resumeFile(join(folder, `${left}.json`));
+  // As if the program had ended before it forgot the upload.
+  const ended = createClient({ baseUrl: api.url, apiKey, partsFrom, resume: { ...store, delete: async () => 0 } });
+  const first = await ended.upload(await openFile(path));
+  if (left === 'deleted') await ended.files.delete(first.id);
+  const next = createClient({ baseUrl: api.url, apiKey, partsFrom, resume: store });
+  const second = await next.upload(await openFile(path), options);
+  expect((await listed()).map(({ id }) => id).sort()).toEqual(
+    [second.id, ...(left === 'deleted' ? [] : [first.id])].sort(),
+  );
+  expect(second.id).not.toBe(first.id);
+});

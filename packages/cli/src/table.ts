@@ -292,7 +292,7 @@ export const commands = {
     },
     description: [
       'Uploads files, and with -r folders with everything in them, into a folder of the project. What is already there, with the same size and time of its last change, is not uploaded again: so the same command goes on after Ctrl-C or a failure. Files of 64 MiB or more are sent in parts, and go on with the parts that are missing.',
-      'Each file is sent with its SHA-256, and the store refuses other bytes. A file that changes while it is read fails, and the others go on. Symbolic links are left out without --links. The time of the last change is kept in the metadata of the file, as `mtime`.',
+      'Each file is sent with its SHA-256, and the store refuses other bytes. A file that changes while it is read fails, and the others go on. Symbolic links are left out without --links. The time of the last change is kept in the metadata of the file, as `mtime`, and the SHA-256 of the bytes that it is of, as `mtime-of`: a file that is replaced elsewhere keeps its metadata, and is then compared by its bytes.',
       ofFolders,
       ofFilters,
     ],
@@ -397,7 +397,7 @@ export const commands = {
     description: [
       'SOURCE is a folder that `cadiz export` has written, its manifest, s3://BUCKET/PREFIX, supabase, supabase://BUCKET/FOLDER, or uploadthing. What is there already is not imported again, so the same command goes on after Ctrl-C or a failure. From another service, the bytes go through this machine without being stored here, and what is stored in the end is compared with what was read.',
       'From an export, on this machine or in S3, each file is compared with the SHA-256 of the manifest and sent with it, and gets its type, metadata and externalId. Ids, links and times of creation are new.',
-      `From S3, prefixes become folders, and objects keep their media type, their metadata and, as \`mtime\`, the time of their last change. They are imported exactly as stored: an object with a Content-Encoding stays compressed. They are compared by size and, where the ETag is one, by MD5. ${ofS3}`,
+      `From S3, prefixes become folders, and objects keep their media type, their metadata and, as \`mtime\`, the time of their last change, with the MD5 of their bytes as \`mtime-of\` where it is known. They are imported exactly as stored: an object with a Content-Encoding stays compressed. They are compared by size and, where the ETag is one, by MD5. ${ofS3}`,
       'From Supabase Storage, `supabase` takes all buckets, which become folders. Files keep their media type, their metadata and the time of their last change. SUPABASE_URL is the URL of the project, and SUPABASE_SERVICE_ROLE_KEY its secret key, which is asked for or read from standard input if it is not set.',
       'From UploadThing, all files of the app come into one folder, since it has no others, with their customId as externalId and their key as `uploadthing-key` in the metadata. UPLOADTHING_TOKEN is the token of the app, which is asked for or read from standard input if it is not set.',
       'Whatever a project cannot store is dropped: nested metadata, metadata beyond 32 keys or 4 KiB, and a customId longer than 255 bytes. An invalid media type becomes application/octet-stream.',

@@ -229,10 +229,10 @@ export function createClient(options: UploaderOptions) {
 
   const eventPage = async <Of extends EventType>(
     { types, signal, ...asked }: EventOptions<Of> = {},
-    retries?: number,
+    call?: Pick<Call, 'retries'>,
   ) =>
     send<EventPage<Of>>({
-      ...(retries && { retries }),
+      ...call,
       method: 'GET',
       path: '/api/storage/events',
       query: await mine({ ...asked, types: types?.join() }),
@@ -699,8 +699,12 @@ export function createClient(options: UploaderOptions) {
         signal,
       }: FollowOptions<Of> = {}): AsyncGenerator<Event<Of>, void> {
         for (let cursor = `${after}`; ; ) {
-          const wait = cursor === 'latest' ? 0 : 30;
-          const page = await eventPage({ after: cursor, wait, limit: 1000, types, signal }, Number.POSITIVE_INFINITY);
+          // No longer than the timeout of the request allows.
+          const wait = cursor === 'latest' ? 0 : Math.min(30, Math.ceil((options.timeout ?? 60_000) / 2000));
+          const page = await eventPage(
+            { after: cursor, wait, limit: 1000, types, signal },
+            { retries: Number.POSITIVE_INFINITY },
+          );
           cursor = page.cursor;
           yield* page.events;
         }

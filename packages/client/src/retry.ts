@@ -74,17 +74,27 @@ export function toCadizError(thrown: unknown): CadizError {
   return new CadizError(code, `The connection failed: ${thrown}`, { retryable: true, cause: thrown });
 }
 
-/** @throws CadizError aborted */
-export async function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+/** About as long as a timer can be, in milliseconds. */
+export const longestSleep = 1e9;
+
+/**
+ * Waits for that long, or until something has settled before.
+ *
+ * @throws CadizError aborted
+ */
+export async function sleep(milliseconds: number, ending?: AbortSignal, work?: Promise<unknown>): Promise<void> {
+  // One of its own: Node 20 warns of more than ten listeners, as of many uploads with one signal.
+  const signal = anyOf(ending);
   throwIfAborted(signal);
   await new Promise<void>((resolve) => {
     const end = () => {
       clearTimeout(timer);
-      signal?.removeEventListener('abort', end);
+      signal.removeEventListener('abort', end);
       resolve();
     };
     const timer = setTimeout(end, milliseconds);
-    signal?.addEventListener('abort', end);
+    signal.addEventListener('abort', end);
+    work?.then(end, end);
   });
   throwIfAborted(signal);
 }

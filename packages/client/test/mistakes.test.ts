@@ -162,6 +162,16 @@ test('a page of a list that nobody waits for is not asked for', async () => {
   expect(stub.asked).toEqual([]);
 });
 
+test.each([
+  [undefined, 30],
+  [10_000, 5],
+  [500, 1],
+])('events are waited for within the timeout of %s', async (timeout, wait) => {
+  stub.answers['/api/storage/events'] = { events: [{ seq: 1 }], cursor: '1' };
+  for await (const _ of stub.client({ timeout }).events.follow({ after: 0 })) break;
+  expect(stub.asked).toEqual([expect.stringContaining(`wait=${wait}&`)]);
+});
+
 test('a URL that redirects to another origin is told, with where it leads', async () => {
   const listen = async (answer: http.RequestListener) => {
     const server = http.createServer(answer);

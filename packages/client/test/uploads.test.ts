@@ -4,7 +4,8 @@ import http from 'node:http';
 import net from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
+import { createClient, openFile, type ResumeStore, type Uploadable } from '@cadiz/client/node';
+import { createUploader } from '@cadiz/client/upload';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { id, type Stub, startStub } from './stub.ts';
 
@@ -337,6 +338,36 @@ test('a file that has arrived is recorded while another of its batch is still be
   expect(left()).toEqual([]);
 });
 
+test('many uploads that wait with one signal cause no warning of Node', async () => {
+  const warned = vi.fn();
+  process.on('warning', warned);
+  const { signal } = new AbortController();
+  const { fetch, release } = holding('/api/storage/folders/ensure');
+  const { upload } = stub.client({ fetch });
+  const uploading = Array.from({ length: 20 }, () => upload(file(), { folder: 'a/b', signal }));
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/folders/ensure');
+  release();
+  await Promise.all(uploading);
+  process.off('warning', warned);
+  expect(warned.mock.calls).toEqual([]);
+});
+
+test.each([createClient, createUploader])(
+  'an upload that is aborted while its folder is looked up ends at once: %o',
+  async (create) => {
+    const { fetch, release } = holding('/api/storage/folders/ensure');
+    const ending = new AbortController();
+    const { upload } = create({ baseUrl: 'http://cadiz.test', projectId: id, apiKey: 'cz_live_x', fetch });
+    const uploading = upload(file(), { folder: 'a/b', signal: ending.signal });
+    const outcome = uploading.catch((error) => error);
+    await expect.poll(() => stub.asked).toContain('POST /api/storage/folders/ensure');
+    ending.abort();
+    expect(await outcome).toMatchObject({ code: 'aborted' });
+    release();
+    expect(stub.puts).toBe(0);
+  },
+);
+
 test('an upload that is aborted while the service creates it is removed there', async () => {
   const ending = new AbortController();
   const aborting: typeof fetch = async (input, init) => {
@@ -364,3 +395,56 @@ test('an upload that is aborted while it is looked up is removed', async () => {
   await expect(cadiz.upload(file(), { signal: ending.signal })).rejects.toMatchObject({ code: 'aborted' });
   expect(stub.asked.slice(-2)).toEqual(['GET', 'DELETE'].map((method) => `${method} /api/storage/uploads/${id}`));
 });
+
+test('a file whose URLs expire again and again while it waits for its turn is uploaded', async () => {
+  const begin = Date.now();
+  let passed = 0;
+  vi.spyOn(Date, 'now').mockImplementation(() => begin + passed);
+  const sign = () => ({ presignedUrl: `${store.url}/${passed}?X-Amz-Expires=900`, storeKey: 'k' });
+  // Each file takes ten minutes.
+  const store = await startStore((url) => {
+    const age = passed - Number.parseInt(url.slice(1), 10);
+    if (age < 900_000) passed += 600_000;
+    return age < 900_000 ? 200 : 403;
+  });
+  const signing: typeof fetch = async (input, init) => {
+    if (String(input).endsWith('/presign')) return Response.json(sign());
+    if (!String(input).endsWith('/presign/batch')) return stub.fetch(input, init);
+    const { files } = JSON.parse(String(init?.body));
+    return Response.json({ results: files.map(() => ({ upload: sign() })) });
+  };
+  const files = Array.from({ length: 8 }, (_, index) => file(`${index}`));
+  const queue = stub.client({ concurrency: 1, fetch: signing }).uploads.create(files);
+  const { uploads } = await queue.done();
+  store.close();
+  expect(uploads.map(({ state, error }) => error ?? state)).toEqual(files.map(() => 'done'));
+});
+
+test('a store that refuses every URL is not asked again and again', async () => {
+  let asked = 0;
+  const store = await startStore(() => {
+    asked++;
+    return 403;
+  });
+  stub.answers['/api/storage/presign'] = { presignedUrl: `${store.url}/a?X-Amz-Expires=1`, storeKey: 'k' };
+  await expect(stub.client().upload(file())).rejects.toMatchObject({ code: 'upload_refused', status: 403 });
+  store.close();
+  expect(asked).toBe(2);
+});
+
+async function startStore(statusOf: (url: string) => number) {
+  const store = http.createServer((request, response) =>
+    request.resume().on('end', () => {
+      response.statusCode = statusOf(request.url ?? '');
+      response.end();
+    }),
+  );
+  await new Promise<void>((resolve) => store.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(store.address() as net.AddressInfo).port}`,
+    close() {
+      store.closeAllConnections();
+      store.close();
+    },
+  };
+}

@@ -1,5 +1,6 @@
 import type { Run } from '../command.ts';
 import { connect, targetOf, usualConcurrency } from '../context.ts';
+import { usageFailure } from '../failure.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
 import { proofOf } from '../transfer/bytes.ts';
@@ -13,6 +14,9 @@ import { addFailure, failIfAny, newReport, sayFailure, sayReport } from '../tran
 export const run: Run<'export'> = async (context, { args: [to = '', from = '/'], options }) => {
   const began = performance.now();
   const { output } = context;
+  const isBucket = to.startsWith('s3:');
+  if (options.endpoint !== undefined && !isBucket)
+    throw usageFailure('--endpoint is of S3, and TARGET does not begin with s3:.');
   const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
   const client = await connect(context, { concurrency });
   const folder = await findFolder(client, readRemotePath(from));
@@ -26,7 +30,7 @@ export const run: Run<'export'> = async (context, { args: [to = '', from = '/'],
     return;
   }
   const how = { context, client, concurrency };
-  const target = to.startsWith('s3:') ? toBucket(to, how, options.endpoint) : toFolder(to, how);
+  const target = isBucket ? toBucket(to, how, options.endpoint) : toFolder(to, how);
   const files = placeAll(tree);
   const report = newReport();
   await target.transfer(

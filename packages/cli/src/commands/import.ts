@@ -1,5 +1,6 @@
 import type { Run } from '../command.ts';
 import { type Context, connect, usualConcurrency } from '../context.ts';
+import { usageFailure } from '../failure.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { printable } from '../output.ts';
 import { toFileKey, toFolderKey } from '../paths.ts';
@@ -18,6 +19,9 @@ import { uploadFiles } from '../transfer/upload-files.ts';
 export const run: Run<'import'> = async (context, { args: [from = ''], options }) => {
   const began = performance.now();
   const { output } = context;
+  const isBucket = from.startsWith('s3:');
+  if (options.endpoint !== undefined && !isBucket)
+    throw usageFailure('--endpoint is of S3, and SOURCE does not begin with s3:.');
   const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
   const client = await connect(context, { concurrency });
   const target = await findTarget(client, options.to ?? '/');

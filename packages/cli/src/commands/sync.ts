@@ -16,6 +16,8 @@ export const run: Run<'sync'> = async (context, { args: [from = '', to = ''], op
   const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
   if (isRemote(from) === isRemote(to))
     throw usageFailure('One of the two must be in the project and begin with cadiz:, the other on this machine.');
+  if (options.links && isRemote(from))
+    throw usageFailure('--links follows symbolic links of SOURCE, and a project has none.');
   const client = await connect(context, { concurrency });
   const report = newReport();
   const rules = { ...options, filter: createFilter(options), concurrency };

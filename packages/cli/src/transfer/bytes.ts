@@ -16,9 +16,12 @@ export interface Reading {
 /** How a file's bytes can be proved; undefined if only their number is known. */
 export function proofOf({ sha256, sha256State, etag }: File): { algorithm: 'sha256' | 'md5'; hex: string } | undefined {
   if (sha256 && sha256State !== 'mismatch') return { algorithm: 'sha256', hex: sha256 };
-  // The ETag of an object that was sent whole is its MD5 (RFC 1321), if it looks like one.
-  return /^[\da-f]{32}$/.test(etag) ? { algorithm: 'md5', hex: etag } : undefined;
+  const md5 = toMd5(etag);
+  return md5 === undefined ? undefined : { algorithm: 'md5', hex: md5 };
 }
+
+/** The ETag of an object that was sent whole, and is not encrypted with a key of a KMS, is its MD5 (RFC 1321). */
+export const toMd5 = (etag: string): string | undefined => (/^[\da-f]{32}$/.test(etag) ? etag : undefined);
 
 /** A hash that bytes are checked with; undefined if there is no proof. */
 export function startHash(file: File): Hash | undefined {

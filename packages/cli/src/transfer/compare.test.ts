@@ -52,6 +52,21 @@ test('where the time of the last change is known, no byte is read', async () => 
   expect(await isSame(entryOf('missing', recorded + 1), file, 'up', false)).toBe(false);
 });
 
+test.each([
+  ['its SHA-256', { 'mtime-of': hashOf('abc') }, { sha256: hashOf('abc') }, true],
+  ['its MD5', { 'mtime-of': hashOf('abc', 'md5') }, { etag: hashOf('abc', 'md5') }, true],
+  ['an MD5 that the store does not tell', { 'mtime-of': hashOf('abc', 'md5') }, { etag: 'x-1' }, true],
+  ['other bytes by their SHA-256', { 'mtime-of': hashOf('abd') }, { sha256: hashOf('abc') }, false],
+  ['other bytes by their MD5', { 'mtime-of': hashOf('abd', 'md5') }, { etag: hashOf('abc', 'md5') }, false],
+  ['bytes of which less is known', { 'mtime-of': hashOf('abc') }, { etag: 'x-1' }, false],
+] as const)(
+  'the time of the last change counts only for the bytes that it is of: %s',
+  async (_, of, facts, expected) => {
+    const file = fileOf({ metadata: { mtime: new Date(recorded - 1).toISOString(), ...of }, ...facts });
+    expect(await isSame(entryOf('missing', recorded - 1), file, 'down', false)).toBe(expected);
+  },
+);
+
 test.each([true, false])(
   'a file that cannot be read fails, and the others go on (--checksum: %s)',
   async (checksum) => {

@@ -1,18 +1,42 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import type { File } from '@cadiz/client';
-import { proofOf } from './bytes.ts';
+import type { File, Metadata } from '@cadiz/client';
+import { proofOf, toMd5 } from './bytes.ts';
 import type { LocalEntry } from './local-tree.ts';
 
 /** The fact in a file's metadata that says when the local file was changed that it came from; rclone calls it the same. */
 export const changedFact = 'mtime';
 
+/**
+ * The fact that says which bytes that time is of: their SHA-256 or MD5 in hex. A file that takes the place of another one
+ * inherits its facts, unless it is given others.
+ */
+export const changedBytesFact = 'mtime-of';
+
+/** @param bytes their SHA-256 or MD5 in hex, if it is known */
+export const toChangedFacts = (changed: number, bytes: string | undefined): Metadata => ({
+  [changedFact]: new Date(changed).toISOString(),
+  ...(bytes !== undefined && { [changedBytesFact]: bytes }),
+});
+
+/** What tells of a file when it was changed. */
+type Changed = Pick<File, 'metadata' | 'sha256' | 'etag'>;
+
 /** When the content of a file was changed, in milliseconds; undefined if only the time of its recording is known. */
-export function changedOf({ metadata }: Pick<File, 'metadata'>): number | undefined {
-  const fact = metadata[changedFact];
-  const time = typeof fact === 'string' ? Date.parse(fact) : Number.NaN;
+export function changedOf(file: Changed): number | undefined {
+  const fact = file.metadata[changedFact];
+  const time = typeof fact === 'string' && isOfItsBytes(file) ? Date.parse(fact) : Number.NaN;
   return Number.isNaN(time) ? undefined : time;
 }
+
+/** False if its time of the last change is known to be that of other bytes. */
+function isOfItsBytes({ metadata, sha256, etag }: Changed): boolean {
+  const hex = metadata[changedBytesFact];
+  if (typeof hex !== 'string') return true;
+  return hex.length === sha256Length ? hex === sha256 : hex === (toMd5(etag) ?? hex);
+}
+
+const sha256Length = 64;
 
 /** The time that a downloaded file gets. */
 export const timeOf = (file: File): number => changedOf(file) ?? Date.parse(file.createdAt);
@@ -27,15 +51,16 @@ export type Direction = 'up' | 'down';
 export async function isSame(local: LocalEntry, file: File, direction: Direction, checksum: boolean): Promise<boolean> {
   if (local.size !== file.fileSize) return false;
   const proof = proofOf(file);
-  const hasProvenBytes = async () => !!proof && (await hashFile(local.from, proof.algorithm)) === proof.hex;
+  const hasProvenBytes = async () => !!proof && (await hashFile(local.from, proof.algorithm, local.size)) === proof.hex;
   if (checksum && proof) return hasProvenBytes();
   if (local.changed === timeOf(file)) return true;
   // The time of its recording says nothing about a file that was not downloaded: only its bytes do.
   return direction === 'up' && changedOf(file) === undefined && hasProvenBytes();
 }
 
-export async function hashFile(path: string, algorithm: string): Promise<string> {
+/** @param size how many bytes it has: what is written to its end meanwhile could go on without end */
+export async function hashFile(path: string, algorithm: string, size: number): Promise<string> {
   const hash = createHash(algorithm);
-  for await (const bytes of createReadStream(path)) hash.update(bytes);
+  for await (const bytes of createReadStream(path, { end: Math.max(0, size - 1) })) hash.update(bytes);
   return hash.digest('hex');
 }

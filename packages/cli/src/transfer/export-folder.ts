@@ -23,7 +23,7 @@ export function toFolder(given: string, { context, client, concurrency }: Export
       sayFailed(output, report);
       await downloadFiles(context, client, downloads, report, concurrency);
     },
-    hash: ({ at }) => hashFile(place(at), 'sha256'),
+    hash: ({ at, file }) => hashFile(place(at), 'sha256', file.fileSize),
     async writeManifest(manifest) {
       await writeManifest(folder, manifest);
       return join(folder, manifestName);

@@ -24,14 +24,19 @@ export function createFilter({ include, exclude }: FilterRules): Filter {
   };
 }
 
-/** What a filter selects of a tree, and the paths of what it does not. */
+/**
+ * What a filter selects of a tree, and the paths of what it does not.
+ *
+ * @param spell the path as the rules mean it
+ */
 export function filterTree<File extends { path: string }, Folder extends { path: string }>(
   filter: Filter,
   tree: { files: readonly File[]; folders: readonly Folder[] },
+  spell = (path: string, _isFolder: boolean) => path,
 ): { files: File[]; folders: Folder[]; others: string[] } {
   const others: string[] = [];
   const pick = (isFolder: boolean) => (entry: { path: string }) => {
-    const isSelected = filter.selects(entry.path, isFolder);
+    const isSelected = filter.selects(spell(entry.path, isFolder), isFolder);
     if (!isSelected) others.push(entry.path);
     return isSelected;
   };

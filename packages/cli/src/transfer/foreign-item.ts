@@ -4,7 +4,7 @@ import { RecordRequest } from '@cadiz/contract';
 import { Failure } from '../failure.ts';
 import { nameOf } from '../paths.ts';
 import { proofOf } from './bytes.ts';
-import { changedFact } from './compare.ts';
+import { changedBytesFact, changedFact, toChangedFacts } from './compare.ts';
 import type { Item } from './import-items.ts';
 
 /** A file of another store, whose bytes go through this machine without being stored here. */
@@ -50,6 +50,9 @@ export function toForeignItem(foreign: Foreign): Item {
     const wrong = hashes.sha256 && hashes.sha256.digest('hex') !== sha256 ? 'SHA-256' : md5 && read !== md5 && 'MD5';
     if (wrong) throw new CadizError('file_unreadable', `${path} has not arrived whole: its ${wrong} is another.`);
   }
+  /** In parts, a file gets an ETag that is no MD5. */
+  const changedFacts = (): Metadata =>
+    changed === undefined ? {} : toChangedFacts(changed, sha256 ?? (size < inPartsFrom ? md5 : undefined));
   return {
     path,
     size,
@@ -77,10 +80,7 @@ export function toForeignItem(foreign: Foreign): Item {
       return {
         file,
         ...(type && { type }),
-        metadata: toMetadata(metadata, {
-          ...(fact && { [fact[0]]: fact[1] }),
-          ...(changed !== undefined && { [changedFact]: new Date(changed).toISOString() }),
-        }),
+        metadata: toMetadata(metadata, { ...(fact && { [fact[0]]: fact[1] }), ...changedFacts() }),
         // Computing the SHA-256 would read it twice.
         checksum: sha256 ?? false,
         ...(externalId && { externalId }),
@@ -108,6 +108,8 @@ const { mimeType, metadata: metadataForm, externalId: externalIdForm } = RecordR
 function toMetadata(own: Readonly<Record<string, unknown>>, known: Metadata): Metadata {
   let fitting = known;
   for (const [name, value] of Object.entries(own)) {
+    // That of another time.
+    if (name === changedBytesFact && Object.hasOwn(known, changedFact)) continue;
     const more = metadataForm.safeParse({ ...fitting, [name]: value });
     if (more.data && !Object.hasOwn(known, name)) fitting = { ...more.data };
   }
@@ -145,6 +147,3 @@ export function whyImpossible(path: string): string | undefined {
   }
   return undefined;
 }
-
-/** The ETag of an object that was sent whole, and is not encrypted with a key of a KMS, is its MD5. */
-export const toMd5 = (etag: string): string | undefined => (/^[\da-f]{32}$/.test(etag) ? etag : undefined);

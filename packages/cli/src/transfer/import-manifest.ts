@@ -16,7 +16,7 @@ export async function readExport(cwd: string, given: string): Promise<Origin> {
 }
 
 function toItem({ path, size, sha256, type, metadata, externalId }: ManifestFile, from: string): Item {
-  const changed = changedOf({ metadata });
+  const changed = changedOf({ metadata, sha256, etag: '' });
   return {
     path,
     size,
@@ -24,7 +24,7 @@ function toItem({ path, size, sha256, type, metadata, externalId }: ManifestFile
     ...(changed !== undefined && { changed }),
     async open() {
       const file = await openFile(from, { type });
-      if (file.size !== size || (await hashFile(from, 'sha256')) !== sha256)
+      if (file.size !== size || (await hashFile(from, 'sha256', size)) !== sha256)
         throw new Failure(exitCodes.failed, `${from} is not as the manifest says: its size or SHA-256 is another.`);
       return { file, type, metadata, checksum: sha256, ...(externalId !== null && { externalId }) };
     },

@@ -1,5 +1,6 @@
+import { toMd5 } from './bytes.ts';
 import { changedOf } from './compare.ts';
-import { toForeignItem, toMd5, whyImpossible } from './foreign-item.ts';
+import { toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Item, Origin } from './import-items.ts';
 import { filesFolder, manifestName, parseManifest } from './manifest.ts';
 import { type Bucket, type ListedObject, openBucket, readAddress } from './s3-bucket.ts';
@@ -69,7 +70,7 @@ async function readExported(
       origin.leftOut.push({ path, why, isFailure: true });
       continue;
     }
-    const changed = changedOf({ metadata });
+    const changed = changedOf({ metadata, sha256, etag: '' });
     const look = async () => ({ type, metadata, externalId });
     const read = (start: number, end: number) => bucket.read(stored, start, end);
     origin.items.push(toForeignItem({ path, size, sha256, changed, look, read }));

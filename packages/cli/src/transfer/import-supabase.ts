@@ -4,7 +4,8 @@ import type { Context } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { joinPath } from '../paths.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
-import { toForeignItem, toMd5, whyImpossible } from './foreign-item.ts';
+import { toMd5 } from './bytes.ts';
+import { toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Item, Origin } from './import-items.ts';
 
 /** An entry of a folder, as the Storage API lists it; a folder has no id. */
@@ -53,24 +54,26 @@ function readSource(given: string): { bucket?: string | undefined; folder: strin
 }
 
 interface Api {
-  /** @throws Failure */
-  ask(path: string, init?: RequestInit): Promise<Response>;
+  /** @param milliseconds how long each attempt may take, with its body. @throws Failure */
+  ask(path: string, init?: RequestInit, milliseconds?: number): Promise<Response>;
   /** @param body is posted */
   json<T>(path: string, body?: object): Promise<T>;
 }
 
 function createApi(base: string, key: string): Api {
-  const ask = (path: string, init: RequestInit = {}) =>
-    askPatiently(
-      () => fetch(base + path, { ...init, headers: { authorization: `Bearer ${key}`, apikey: key, ...init.headers } }),
-      (answer) => toFailure(answer, path),
-    );
+  const ask: Api['ask'] = (path, init = {}, milliseconds) => {
+    const headers = { authorization: `Bearer ${key}`, apikey: key, ...init.headers };
+    const send = () => {
+      const signal = milliseconds === undefined ? null : AbortSignal.timeout(milliseconds);
+      return fetch(base + path, { ...init, headers, signal });
+    };
+    return askPatiently(send, (answer) => toFailure(answer, path));
+  };
   return {
     ask,
     async json(path, body) {
       const posted = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-      const signal = AbortSignal.timeout(answerMilliseconds);
-      return (await ask(path, { signal, ...(body && posted) })).json();
+      return (await ask(path, body && posted, answerMilliseconds)).json();
     },
   };
 }

@@ -43,9 +43,15 @@ export async function readUploadThing(context: Context): Promise<Origin> {
   const sign = async (key: string): Promise<string> =>
     (await post<{ ufsUrl: string }>('/v6/requestFileAccess', { fileKey: key })).ufsUrl;
 
-  /** Asks for a file at its public URL, and at a signed one if that is refused. */
-  async function ask({ key, name }: Listed, init: RequestInit): Promise<Response> {
+  /**
+   * Asks for a file at its public URL, and at a signed one if that is refused.
+   *
+   * @param milliseconds how long each attempt may take, with its body
+   */
+  async function ask({ key, name }: Listed, given: RequestInit, milliseconds?: number): Promise<Response> {
     const send = async () => {
+      const signal = milliseconds === undefined ? null : AbortSignal.timeout(milliseconds);
+      const init = { ...given, signal };
       const answer = await fetch(toPublicUrl(env, token.appId, key), init);
       return answer.status === 401 || answer.status === 403 ? fetch(await sign(key), init) : answer;
     };
@@ -62,7 +68,7 @@ export async function readUploadThing(context: Context): Promise<Origin> {
   }
 
   async function look(file: Listed): Promise<ForeignFacts> {
-    const { headers } = await ask(file, { method: 'HEAD', signal: AbortSignal.timeout(answerMilliseconds) });
+    const { headers } = await ask(file, { method: 'HEAD' }, answerMilliseconds);
     return { type: headers.get('content-type') ?? '', metadata: {}, externalId: file.customId };
   }
 

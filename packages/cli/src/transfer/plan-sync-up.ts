@@ -2,10 +2,10 @@ import type { Client } from '@cadiz/client';
 import type { Context } from '../context.ts';
 import { exitCodes, Failure, toTold, usageFailure } from '../failure.ts';
 import { count, toSize } from '../format.ts';
-import { toFileKey, toFolderKey } from '../paths.ts';
+import { joinPath, toFileKey, toFolderKey } from '../paths.ts';
 import { ensureFolders } from './ensure-folders.ts';
 import { type Filter, filterTree } from './filter.ts';
-import { readLocalTree } from './local-tree.ts';
+import { type LocalTree, readLocalTree } from './local-tree.ts';
 import { findNamed } from './named-path.ts';
 import { newestByPath, planUploads } from './plan-uploads.ts';
 import { type RemoteTree, readRemoteTree } from './remote-tree.ts';
@@ -42,7 +42,7 @@ export async function planSyncUp(
   const target = await findTarget(client, to);
   const there: RemoteTree =
     target.id === undefined ? { files: [], folders: [] } : await readRemoteTree(client, target.id);
-  const { others, ...remote } = filterTree(rules.filter, there);
+  const { others, ...remote } = filterTree(rules.filter, there, spellingOf(local));
   const files = local.files.map((entry) => ({ entry, path: entry.path }));
   const uploads = await planUploads(
     files,
@@ -127,6 +127,21 @@ export async function planSyncUp(
   function fail(what: string, error: unknown): void {
     sayFailure(context.output, what, addFailure(report, what, error));
   }
+}
+
+/** Spells a path of the project as this machine does, where both name the same folders: rules are about what is here. */
+function spellingOf({ files, folders, others }: LocalTree): (path: string, isFolder: boolean) => string {
+  const here = [...files, ...folders].map(({ path }) => path).concat(others);
+  const spelled = new Map([...here, ...foldersAbove(here)].map((path) => [toFolderKey(path), path]));
+  return (path, isFolder) => {
+    const parts = path.split('/');
+    // Names of files are told apart by their case.
+    for (let count = isFolder ? parts.length : parts.length - 1; count > 0; count--) {
+      const folder = spelled.get(toFolderKey(parts.slice(0, count).join('/')));
+      if (folder !== undefined) return joinPath(folder, ...parts.slice(count));
+    }
+    return path;
+  };
 }
 
 /** As many as one request takes, with room to spare. */

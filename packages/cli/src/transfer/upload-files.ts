@@ -2,7 +2,7 @@ import type { Client, File, Metadata, QueuedUpload, QueueEntry, UploadQueue } fr
 import { openFile } from '@cadiz/client/node';
 import type { Context } from '../context.ts';
 import { showProgress } from '../progress.ts';
-import { changedFact, hashFile } from './compare.ts';
+import { changedBytesFact, changedFact, hashFile, toChangedFacts } from './compare.ts';
 import { type LocalEntry, toChanged } from './local-tree.ts';
 import { noteFailure, type Report, sayFailure } from './report.ts';
 
@@ -69,13 +69,23 @@ export async function uploadFiles(
       fail(given[id]?.path ?? '', error);
     }
   });
-  for (let start = 0; start < uploads.length; start += openedAhead) {
-    const opened = await openAll(uploads.slice(start, start + openedAhead), (path, error) => {
-      unopened++;
-      fail(path, error);
-    });
+  const failUnopened = (path: string, error: unknown) => {
+    unopened++;
+    fail(path, error);
+  };
+  const add = (opened: readonly Opened[]) => {
     given.push(...opened.map(({ upload }) => upload));
     queue.add(opened.map(({ entry }) => entry));
+  };
+  for (let start = 0; start < uploads.length; start += openedAhead) {
+    const some = uploads.slice(start, start + openedAhead);
+    add(await openAll(some.filter(isSmall), failUnopened));
+    // Most are read to their end for that: while some are sent, the next ones are.
+    await openAll(
+      some.filter((upload) => !isSmall(upload)),
+      failUnopened,
+      (opened) => add([opened]),
+    );
     while (countWaiting(queue) > openedAhead)
       await new Promise((resolve) => setTimeout(resolve, betweenLooksMilliseconds));
   }
@@ -95,20 +105,26 @@ export async function uploadFiles(
 const isOver = ({ state }: QueuedUpload): boolean => state === 'done' || state === 'failed';
 const countWaiting = (queue: UploadQueue): number => queue.snapshot().uploads.filter((one) => !isOver(one)).length;
 
+interface Opened {
+  upload: Upload;
+  entry: QueueEntry;
+}
+
 async function openAll(
   uploads: readonly Upload[],
   fail: (path: string, error: unknown) => void,
-): Promise<{ upload: Upload; entry: QueueEntry }[]> {
-  const opened: ({ upload: Upload; entry: QueueEntry } | undefined)[] = [];
+  onOpened?: (opened: Opened) => void,
+): Promise<Opened[]> {
+  const opened: (Opened | undefined)[] = [];
   const queue = uploads.entries();
   const work = async () => {
     for (const [index, upload] of queue) {
       const { path, replaces } = upload;
       try {
-        opened[index] = {
-          upload,
-          entry: { ...(await upload.open()), path, ...(replaces && { replaces: replaces.id }) },
-        };
+        const entry = { ...(await upload.open()), path, ...(replaces && { replaces: replaces.id }) };
+        const one = { upload, entry };
+        opened[index] = one;
+        onOpened?.(one);
       } catch (error) {
         fail(path, error);
       }
@@ -118,10 +134,12 @@ async function openAll(
   return opened.filter((one) => one !== undefined);
 }
 
-const hashedAheadBelow = 8 * 1024 ** 2;
+/** What is opened with others, in no time. */
+const isSmall = ({ size }: Upload): boolean => size < 8 * 1024 ** 2;
 
-/** The most facts that a project can have about a file. */
+/** The most facts that a project can have about a file, and the most bytes of JSON. */
 const mostFacts = 32;
+const mostFactBytes = 4096;
 
 /** A local file as an upload, which keeps the time of its last change and what was known of the file that it replaces. */
 export function toUpload(entry: LocalEntry, path: string, replaces?: Upload['replaces']): Upload {
@@ -131,16 +149,17 @@ export function toUpload(entry: LocalEntry, path: string, replaces?: Upload['rep
     ...(replaces && { replaces }),
     async open() {
       const file = await openFile(entry.from);
-      const changed = new Date(toChanged({ mtimeMs: file.lastModified })).toISOString();
-      // Of small files it is computed here, while others are uploaded; the queue would do it when nothing else moves.
-      const checksum = file.size < hashedAheadBelow ? await hashFile(entry.from, 'sha256') : true;
+      const checksum = await hashFile(entry.from, 'sha256', file.size);
+      const changed = toChangedFacts(toChanged({ mtimeMs: file.lastModified }), checksum);
       return { file, checksum, metadata: withChanged(replaces?.metadata ?? {}, changed) };
     },
   };
 }
 
-/** Metadata with the time of the last change, if there is room for it. */
-function withChanged(metadata: Metadata, changed: string): Metadata {
-  const fits = changedFact in metadata || Object.keys(metadata).length < mostFacts;
-  return fits ? { ...metadata, [changedFact]: changed } : metadata;
+/** Metadata with the time of the last change, if there is room for it; that of other bytes goes in any case. */
+function withChanged(metadata: Metadata, changed: Metadata): Metadata {
+  const { [changedFact]: _time, [changedBytesFact]: _bytes, ...others } = metadata;
+  const all = { ...others, ...changed };
+  const fits = Object.keys(all).length <= mostFacts && Buffer.byteLength(JSON.stringify(all)) <= mostFactBytes;
+  return fits ? all : others;
 }

@@ -1,6 +1,6 @@
 import type { Resumable, ResumeStore } from '../platform/platform.ts';
 import type { Call } from '../request.ts';
-import { anyOf, type Pace, toCadizError } from '../retry.ts';
+import { anyOf, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
 import { type Job, paused } from './job.ts';
 import { createSlots, type Slots } from './slots.ts';
@@ -37,13 +37,27 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
     }
   }
   const forget = () => remember((store) => store.delete(key));
+  const complete = (begun: Resumable) =>
+    ask<File>(uploading, begun, '/complete', { ...pace, method: 'POST', body: extras, isFinal: true });
+  /** Answers undefined if there is nothing to go on with. */
+  async function find(known: Resumable): Promise<Begun | undefined> {
+    try {
+      const found = await ask<Upload>(uploading, known, '', { ...pace, method: 'GET' });
+      // Its file may have been deleted since, or be there with other metadata.
+      if (found.status === 'completed') await complete(known);
+      return { ...known, ...found };
+    } catch (error) {
+      if (toCadizError(error).retryable) throw error;
+      return undefined;
+    }
+  }
   // If this fails, the service aborts it when it expires.
   const remove = async () => job.begun && ask(uploading, job.begun, '', { method: 'DELETE' }).then(forget, forget);
   job.remove = remove;
   if (resume) underWay.add(key);
   try {
     job.begun ??= await remember((store) => store.get(key));
-    let begun: Begun | undefined = job.begun && (await find(uploading, job.begun, pace));
+    let begun: Begun | undefined = job.begun && (await find(job.begun));
     if (!begun) {
       const body = { ...facts, folderId, partSize: options.partSize };
       // If the request were aborted, its upload could exist, and take up quota, with nobody here who can remove it.
@@ -53,8 +67,7 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
       await remember((store) => store.set(key, job.begun as Resumable));
     }
     await sendParts(uploading, job, begun, slots);
-    const complete = { ...pace, method: 'POST', body: extras, isFinal: true } as const;
-    const file = await ask<File>(uploading, begun, '/complete', complete);
+    const file = await complete(begun);
     await forget();
     return file;
   } catch (error) {
@@ -70,16 +83,6 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
 async function toKey({ baseUrl, project }: Uploading, { source, facts, folderId }: Job): Promise<string> {
   const { lastModified } = source;
   return lastModified ? JSON.stringify([baseUrl, await project(), folderId, facts, lastModified]) : '';
-}
-
-/** @returns undefined if there is nothing to go on with */
-async function find(uploading: Uploading, known: Resumable, pace: Pace): Promise<Begun | undefined> {
-  try {
-    return { ...known, ...(await ask<Upload>(uploading, known, '', { ...pace, method: 'GET' })) };
-  } catch (error) {
-    if (toCadizError(error).retryable) throw error;
-    return undefined;
-  }
 }
 
 async function sendParts(uploading: Uploading, job: Job, begun: Begun, slots: Slots): Promise<void> {

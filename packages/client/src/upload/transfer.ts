@@ -38,8 +38,8 @@ interface Sending {
 }
 
 /**
- * Sends bytes to the object store: again to the same URL while that may help, and to one new URL if the first
- * has expired or is refused.
+ * Sends bytes to the object store: again to the same URL while that may help, to another one if it expires before
+ * their turn, and to one more if the store refuses it.
  *
  * @param sign gets the URL, or another one
  * @returns the URL that took them
@@ -47,22 +47,28 @@ interface Sending {
 export async function sendBytes<S extends SignedUrl>(
   { slots, retries }: Uploading,
   { source, report: onProgress, pace }: Sending,
-  sign: (isAgain: boolean) => Promise<S | undefined>,
+  sign: (isAgain?: boolean) => Promise<S | undefined>,
 ): Promise<S> {
-  for (let isAgain = false; ; isAgain = true) {
-    const signed = orThrow(await sign(isAgain));
-    const { presignedUrl: url, expiresAt } = signed;
-    try {
-      if (!isAgain && Date.now() > expiresAt) continue;
-      await retrying({ ...pace, retries }, (signal) =>
-        slots.run(() => putChunk({ url, body: toBody(source), onProgress, signal })),
-      );
-      return signed;
-    } catch (error) {
-      // Expired, by the store's clock.
-      if (isAgain || toCadizError(error).status !== 403) throw error;
-    }
+  let signed = orThrow(await sign());
+  const renew = async () => {
+    signed = orThrow(await sign(true));
+  };
+  const send = () =>
+    retrying({ ...pace, retries }, (signal) =>
+      slots.run(async () => {
+        if (Date.now() > signed.expiresAt) await renew();
+        await putChunk({ url: signed.presignedUrl, body: toBody(source), onProgress, signal });
+      }),
+    );
+  try {
+    await send();
+  } catch (error) {
+    // Expired, by the store's clock.
+    if (toCadizError(error).status !== 403) throw error;
+    await renew();
+    await send();
   }
+  return signed;
 }
 
 async function putChunk(request: PutRequest): Promise<void> {
