@@ -67,8 +67,8 @@ export interface UploadQueue {
   done(): Promise<QueueSnapshot>;
 }
 
-/** The most bytes of small files in one batch, so that their URLs do not expire before their turn. */
-const batchBytes = 256 * 1024 ** 2;
+/** The most bytes of small files in one batch: a phone that sends 1 Mbit/s has sent them before their URLs expire. */
+const batchBytes = 64 * 1024 ** 2;
 
 /** What has yet to end. */
 const open: readonly UploadState[] = ['waiting', 'uploading', 'paused'];
