@@ -121,6 +121,33 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('moves nothing that was dragged before when something else is dropped', async () => {
+    const { projectId, cadiz } = await createFilled('Dragged before');
+    await cadiz.folders.create('folder');
+    await fill(cadiz, ['a.txt', 'b.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await rowOf(page, 'b.txt').click({ modifiers: ['ControlOrMeta'] });
+    await rowOf(page, 'a.txt').hover();
+    await page.mouse.down();
+    await rowOf(page, 'folder').hover();
+    await rowOf(page, 'folder').hover({ position: { x: 300, y: 10 } });
+    await rowOf(page, 'folder').and(page.locator('[data-drop]')).waitFor();
+    // A row that is gone cannot say that it is no longer dragged.
+    await cadiz.files.delete((await cadiz.files.page({ search: 'a.txt' })).files[0]?.id ?? '');
+    await rowOf(page, 'a.txt').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Dragged before' }).hover({ force: true });
+    await page.mouse.up();
+    const isTaken = await rowOf(page, 'folder').evaluate((row) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.setData('text/plain', 'from elsewhere');
+      return !row.dispatchEvent(new DragEvent('dragover', { bubbles: true, cancelable: true, dataTransfer }));
+    });
+    expect(isTaken).toBe(false);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('has all folders above what shows more of them, when entries are moved', async () => {
     const { projectId, cadiz } = await createFilled('Many folders');
     const names = Array.from({ length: 201 }, (_, index) => `folder ${String(index).padStart(3, '0')}`);
