@@ -261,6 +261,29 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('chooses nothing any more once everything is taken away again', async () => {
+    const { projectId, cadiz } = await createFilled('Everything but everything');
+    await fill(cadiz, numbered(202));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('202 items').waitFor();
+    await rowOf(page, 'file 0.txt').click();
+    await page.keyboard.press('Control+a');
+    await page.getByRole('button', { name: 'Select all 202 in this folder' }).click();
+    await page.getByText('202 selected').waitFor();
+    await rowOf(page, 'file 0.txt').focus();
+    for (let left = 202; left > 0; left--) {
+      await page.keyboard.press('x');
+      if (left % 50 === 0) await page.getByText(`${left - 1} selected`).waitFor();
+      await page.keyboard.press('ArrowDown');
+    }
+    await page.getByText('202 items').waitFor();
+    await fill(cadiz, ['later.txt']);
+    await page.getByText('203 items').waitFor();
+    expect(await page.getByText('1 selected').count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('has the keys of the list as soon as a folder is open', async () => {
     const { projectId, cadiz } = await createFilled('Keys at once');
     await cadiz.folders.ensure(['a']);
