@@ -231,7 +231,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
       Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
       window.dispatchEvent(event);
     });
-    await page.getByText(/Uploading \d+ of 1000/).waitFor();
+    await page.getByText(/Uploading \d+ of 1,000/).waitFor();
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByRole('heading', { name: '1,000 files uploaded' }).waitFor({ timeout: 120_000 });
     const cadiz = await tested.connect(projectId);
