@@ -219,6 +219,42 @@ describe.runIf(triesJourneys)('every screen', () => {
     expect(tested.complaints).toEqual([]);
   }, 600_000);
 
+  test('shows to the pointer all of what is cut', async () => {
+    const projectId = await tested.createProject(longName);
+    const cadiz = await tested.connect(projectId);
+    const folder = longName.replace('.txt', '');
+    const { id } = await cadiz.folders.create(folder);
+    await cadiz.upload(new File(['x'], longName, { type: 'text/plain' }));
+    const { id: trashed } = await cadiz.upload(new File(['x'], `trashed ${longName}`, { type: 'text/plain' }), {
+      folder,
+    });
+    await cadiz.files.delete(trashed);
+    const page = await tested.openAsOwner('/projects');
+    const at = `/projects/${projectId}`;
+    const titleOf = async (one: Locator) => {
+      await one.hover();
+      return one.getAttribute('title');
+    };
+    await show(page, `${at}/files`);
+    await expect.poll(() => titleOf(page.locator('.switcher .clip'))).toBe(longName);
+    expect(await titleOf(page.locator('.row .name').first())).toBe(folder);
+    expect(await titleOf(page.locator('.row .name').last())).toBe(longName);
+    // What is seen as a whole says nothing more.
+    expect(await titleOf(page.locator('.row .cell-type').last())).toBe(null);
+    await page.getByTitle('Switch project').click();
+    await page.getByRole('menuitem').first().waitFor();
+    expect(await titleOf(page.getByRole('menuitem', { name: longName }).locator('.clip'))).toBe(longName);
+    expect((await page.getByRole('menu').boundingBox())?.width).toBeLessThan(500);
+    await show(page, `${at}/files/${id}`);
+    expect(await titleOf(page.locator('.crumbs a'))).toBe(longName);
+    expect(await titleOf(page.locator('.crumbs b'))).toBe(folder);
+    await show(page, `${at}/trash`);
+    expect(await titleOf(page.locator('td .name'))).toBe(`trashed ${longName}`);
+    expect(await titleOf(page.locator('td.clip'))).toBe(folder);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('leaves room beside names and numbers of any length', async () => {
     const projectId = await tested.createProject('Extremes');
     const cadiz = await tested.connect(projectId);

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findBarriers, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -86,6 +86,31 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.getByRole('button', { name: 'Cancel' }).click();
     await page.getByRole('button', { name: 'Restore' }).click();
     await page.getByText('The trash is empty').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('come back from the trash, as many as somebody chooses', async () => {
+    const projectId = await tested.createProject('Back at once');
+    const cadiz = await tested.connect(projectId);
+    const { id: folderId } = await cadiz.folders.create('folder');
+    const send = (name: string) => cadiz.upload(new File([name], name, { type: 'text/plain' }));
+    for (const name of ['a.txt', 'b.txt', 'c.txt']) await send(name);
+    const { files } = await cadiz.files.page({ folder: null });
+    await cadiz.files.deleteMany({ fileIds: files.map(({ id }) => id), folderIds: [folderId] });
+    await cadiz.folders.create('folder');
+    const page = await tested.openAsOwner(`/projects/${projectId}/trash`);
+    await page.getByRole('checkbox', { name: 'Select all that are shown' }).check();
+    await page.getByRole('checkbox', { name: 'Select a.txt' }).uncheck();
+    expect(await page.getByRole('checkbox', { name: 'Select all that are shown' }).isChecked()).toBe(false);
+    expect(await findFlaws(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Restore 3 items' }).click();
+    await page.getByText('3 items are back. What had a name that was taken has another now.').waitFor();
+    await page.getByRole('button', { name: 'Empty the trash' }).waitFor();
+    expect((await cadiz.trash.page()).items.map(({ name }) => name)).toEqual(['a.txt']);
+    const back = await cadiz.files.page({ folder: null, sort: 'name' });
+    expect(back.files.map(({ fileName }) => fileName)).toEqual(['b.txt', 'c.txt']);
+    expect(back.folders).toHaveLength(2);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -231,7 +256,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
       Object.defineProperty(event, 'dataTransfer', { value: { types: ['Files'], items } });
       window.dispatchEvent(event);
     });
-    await page.getByText(/Uploading \d+ of 1000/).waitFor();
+    await page.getByText(/Uploading \d+ of 1,000/).waitFor();
     await page.getByRole('link', { name: 'API keys' }).click();
     await page.getByRole('heading', { name: '1,000 files uploaded' }).waitFor({ timeout: 120_000 });
     const cadiz = await tested.connect(projectId);

@@ -347,7 +347,9 @@ describe.runIf(triesJourneys)('the members of a project', () => {
 describe.runIf(triesJourneys)('the question before a member goes', () => {
   test('does not show what was refused for another', async () => {
     const projectId = await cadiz.createProject('Two members');
-    await cadiz.openAsMember(projectId, 'editor', '/');
+    const { request } = (await cadiz.openAsMember(projectId, 'editor', '/')).context();
+    const created = await request.post(`${cadiz.url}/api/api-keys`, { data: { name: 'Of Vera', projectId } });
+    expect(created.status()).toBe(200);
     const path = `/api/projects/${projectId}/members`;
     const { members } = await cadiz.ask<{ members: { userId: string; role: string }[] }>('GET', path);
     const vera = `${path}/${members.find(({ role }) => role === 'editor')?.userId}`;
@@ -362,11 +364,19 @@ describe.runIf(triesJourneys)('the question before a member goes', () => {
     await dialog.getByText('last_owner').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await dialog.waitFor({ state: 'detached' });
+    // For the page, no time goes by: nothing is read again because it is old.
+    await page.clock.setFixedTime(Date.now());
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByText('Of Vera').waitFor();
+    await page.getByRole('link', { name: 'Members' }).click();
     await page.getByRole('button', { name: 'Remove Vera the editor?' }).click();
     await dialog.getByText('Remove Vera the editor?').waitFor();
     expect(await dialog.getByRole('alert').count()).toBe(0);
     await dialog.getByRole('button', { name: 'Remove' }).click();
     await page.getByText('Vera the editor', { exact: true }).waitFor({ state: 'detached' });
+    // Her keys went with her.
+    await page.getByRole('link', { name: 'API keys' }).click();
+    await page.getByText('1 key ended').waitFor();
     await page.context().close();
   });
 });

@@ -457,7 +457,7 @@ describe.runIf(triesJourneys)('uploads', () => {
       { name: 'slow.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(3_000_000) },
     ]);
     await tray.getByText(/^\d[\d.]* (?:KB|MB)\/s$/).waitFor();
-    await tray.getByText(/^\d+ s left$/).waitFor();
+    await tray.getByText(/^\d+ secs? left$/).waitFor();
     await tray.getByText(/^[\d.]+ (?:KB|MB) of 3 MB · \d+ %$/).waitFor();
     await network.send('Network.emulateNetworkConditions', {
       offline: false,

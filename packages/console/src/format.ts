@@ -56,9 +56,24 @@ export const formatExactly = (iso: string): string => exact.format(new Date(iso)
 export function formatAgo(iso: string | null): string {
   if (iso === null) return text.common.never;
   const seconds = (new Date(iso).getTime() - now()) / 1000;
-  const size = Math.abs(seconds);
-  if (size < 60) return relative.format(0, 'second');
-  if (size < 3600) return relative.format(Math.round(seconds / 60), 'minute');
-  if (size < 24 * 3600) return relative.format(Math.round(seconds / 3600), 'hour');
+  if (Math.abs(seconds) < 60) return relative.format(0, 'second');
+  const minutes = Math.round(seconds / 60);
+  if (Math.abs(minutes) < 60) return relative.format(minutes, 'minute');
+  const hours = Math.round(seconds / 3600);
+  if (Math.abs(hours) < 24) return relative.format(hours, 'hour');
   return formatMoment(iso);
+}
+
+const durations = [
+  ['day', 86_400],
+  ['hour', 3600],
+  ['minute', 60],
+  ['second', 1],
+] as const;
+
+/** Seconds in the largest unit of which there are two: `28 hrs`. */
+export function formatLeft(seconds: number): string {
+  const [unit, size] = durations.find(([, size]) => seconds >= 2 * size) ?? (['second', 1] as const);
+  const style = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 } as const;
+  return new Intl.NumberFormat(locale, style).format(Math.max(1, seconds / size));
 }

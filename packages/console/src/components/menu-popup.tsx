@@ -54,7 +54,7 @@ function MenuItem({ label, icon: Icon, shortcut, isBad, isOn, isOff, isNewGroup,
       {isNewGroup && <Base.Separator className="line-between" />}
       <Base.Item className={isBad ? 'bad' : ''} disabled={isOff ?? false} onClick={run} {...choice}>
         {Icon && <Icon className="i" aria-hidden="true" />}
-        {label}
+        <bdi className="clip">{label}</bdi>
         {(shortcut || isOn) && (
           <span className="keys">
             {isOn ? <Check className="i" aria-hidden="true" /> : <kbd className="kbd">{shortcut}</kbd>}

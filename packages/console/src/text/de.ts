@@ -1,12 +1,14 @@
 import type { en } from './en.ts';
 import type { Widen } from './widen.ts';
 
-export const plural = (count: number, one: string, many: string) =>
-  `${count.toLocaleString('de')} ${count === 1 ? one : many}`;
+/** With what separates thousands. */
+export const grouped = (count: number) => count.toLocaleString('de');
+
+export const plural = (count: number, one: string, many: string) => `${grouped(count)} ${count === 1 ? one : many}`;
 
 const inReach = (reach: 'folder' | 'project') => (reach === 'folder' ? 'in diesem Ordner' : 'aus der Suche im Projekt');
 
-const but = (excepted: number) => (excepted ? ` bis auf ${excepted.toLocaleString('de')}` : '');
+const but = (excepted: number) => (excepted ? ` bis auf ${grouped(excepted)}` : '');
 
 /** @param count null for everything but so many, which are more than are counted */
 const toMany = (count: number | null, reach: 'folder' | 'project', excepted: number) =>
@@ -209,11 +211,9 @@ export const de: Widen<typeof en> = {
     actionsOf: (name) => `Aktionen für ${name}`,
     select: (name) => `${name} auswählen`,
     selection: 'Auswahl',
-    selected: (count, excepted) =>
-      `${count === null ? `Alles${but(excepted)}` : count.toLocaleString('de')} ausgewählt`,
+    selected: (count, excepted) => `${count === null ? `Alles${but(excepted)}` : grouped(count)} ausgewählt`,
     clearSelection: 'Auswahl aufheben',
-    selectAll: (total, reach) =>
-      `${total ? `Alle ${total.toLocaleString('de')}` : 'Alles'} ${inReach(reach)} auswählen`,
+    selectAll: (total, reach) => `${total ? `Alle ${grouped(total)}` : 'Alles'} ${inReach(reach)} auswählen`,
     deleted: (count) => `${plural(count, 'Element', 'Elemente')} im Papierkorb`,
     files: 'Dateien',
     folders: 'Ordner',
@@ -226,7 +226,7 @@ export const de: Widen<typeof en> = {
       'Das Herunterladen ist fehlgeschlagen: der Dienst oder sein Objektspeicher hat es abgelehnt. Versuche es noch einmal.',
     tooManyToDownload: (most) =>
       `Bis zu ${most} lassen sich zusammen herunterladen. Lade stattdessen den Ordner herunter, in dem sie sind.`,
-    progress: (done, total) => `${done.toLocaleString('de')} von ${plural(total, 'Element', 'Elementen')} fertig`,
+    progress: (done, total) => `${grouped(done)} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
     moveTitle: (count, reach, excepted) => `${toMany(count, reach, excepted)} verschieben`,
     moveTo: (name) => `Nach ${name} verschieben`,
@@ -242,7 +242,7 @@ export const de: Widen<typeof en> = {
     toTrash: 'In den Papierkorb schauen',
     veryMany: 'Mehr als 10.000 Elemente',
     between: (count) =>
-      `Dazwischen ${count === undefined ? 'sind weitere' : `${count.toLocaleString('de')} weitere`}, die beim Scrollen geladen werden`,
+      `Dazwischen ${count === undefined ? 'sind weitere' : `${grouped(count)} weitere`}, die beim Scrollen geladen werden`,
     found: (count) => `${count} gefunden`,
     nothingFound: (words) => `Hier heißt nichts „${words}“`,
     nothingFoundHint: 'Versuche es mit weniger Buchstaben oder im ganzen Projekt.',
@@ -272,7 +272,7 @@ export const de: Widen<typeof en> = {
     cut: (size) => `Gezeigt werden die ersten ${size}.`,
     bytes: (count) => plural(count, 'Byte', 'Bytes'),
     looksLike: (type) => `Sieht nach ${type} aus`,
-    cutRows: (count) => `Gezeigt werden die ersten ${count} Zeilen.`,
+    cutRows: (count) => `Gezeigt werden die ersten ${grouped(count)} Zeilen.`,
     id: 'Datei-ID',
     storeKey: 'Schlüssel im Speicher',
     copyFact: (label) => `Kopieren: ${label}`,
@@ -347,7 +347,7 @@ export const de: Widen<typeof en> = {
     signOutLead: (count: number) =>
       count === 1
         ? 'Ein Upload ist nicht fertig. Wenn du dich abmeldest, wird er abgebrochen.'
-        : `${count.toLocaleString('de')} Uploads sind nicht fertig. Wenn du dich abmeldest, werden sie abgebrochen.`,
+        : `${grouped(count)} Uploads sind nicht fertig. Wenn du dich abmeldest, werden sie abgebrochen.`,
     refusedHint:
       'Versuche es noch einmal. Bleibt es dabei, dann nenne den Leuten, die diesen Dienst betreiben, die Anfrage-ID.',
   },
@@ -424,31 +424,29 @@ export const de: Widen<typeof en> = {
     unread: (count, name) =>
       count === 1
         ? `„${name}“ lässt sich nicht lesen und fehlt.`
-        : `${count.toLocaleString('de')} Elemente lassen sich nicht lesen und fehlen, etwa „${name}“.`,
+        : `${grouped(count)} Elemente lassen sich nicht lesen und fehlen, etwa „${name}“.`,
     preparing: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} vorbereitet`,
-    title: (done, all) => `${done} von ${all} hochgeladen`,
+    title: (done, all) => `${grouped(done)} von ${grouped(all)} hochgeladen`,
     waitForConnection: (count) =>
-      count === 1
-        ? '1 Datei wartet auf eine Verbindung'
-        : `${count.toLocaleString('de')} Dateien warten auf eine Verbindung`,
+      count === 1 ? '1 Datei wartet auf eine Verbindung' : `${grouped(count)} Dateien warten auf eine Verbindung`,
     nothingLost: 'nichts geht verloren',
     allUploads: 'Alle Uploads',
     started: (count) => `${plural(count, 'Datei wird', 'Dateien werden')} hochgeladen`,
     finished: (done, failed) =>
       failed > 0
-        ? `${plural(done, 'Datei', 'Dateien')} hochgeladen, ${failed} gescheitert`
+        ? `${plural(done, 'Datei', 'Dateien')} hochgeladen, ${grouped(failed)} gescheitert`
         : `${plural(done, 'Datei', 'Dateien')} hochgeladen`,
     counts: (done, now, recording, waiting) =>
       [
-        `${done} fertig`,
+        `${grouped(done)} fertig`,
         now && `${now} gerade`,
-        recording && `${recording} beim Eintragen`,
-        waiting && `${waiting} warten`,
+        recording && `${grouped(recording)} beim Eintragen`,
+        waiting && `${grouped(waiting)} warten`,
       ]
         .filter(Boolean)
         .join(' · '),
-    failed: (count) => `${count} gescheitert`,
-    unlisted: (count) => `und ${count.toLocaleString('de')} weitere`,
+    failed: (count) => `${grouped(count)} gescheitert`,
+    unlisted: (count) => `und ${grouped(count)} weitere`,
     waiting: 'wartet',
     waitsAt: (percent) => (percent > 0 ? `Wartet bei ${percent} % auf eine Verbindung` : 'Wartet auf eine Verbindung'),
     recording: 'Wird eingetragen',
@@ -468,13 +466,12 @@ export const de: Widen<typeof en> = {
     retry: (name) => `${name} noch einmal`,
     cancel: (name) => `${name} abbrechen`,
     dismiss: (name) => `${name} aus der Liste nehmen`,
-    left: (seconds) =>
-      seconds < 60 ? `noch ${Math.max(1, Math.round(seconds))} s` : `noch ${Math.round(seconds / 60)} min`,
+    left: (duration) => `noch ${duration}`,
 
     taken: (name) => `„${name}“ gibt es hier schon`,
     takenIn: (folder) => `In ${folder} liegt schon eine Datei mit diesem Namen.`,
     othersTaken: (others, count, folder) =>
-      `Der Name ist in ${folder} vergeben, und auch die Namen von ${others.toLocaleString('de')} weiteren deiner ${plural(count, 'Datei', 'Dateien')}.`,
+      `Der Name ist in ${folder} vergeben, und auch die Namen von ${grouped(others)} weiteren deiner ${plural(count, 'Datei', 'Dateien')}.`,
     decide: 'Was wird aus deiner?',
     inFolder: 'Im Ordner',
     yours: 'Deine',
@@ -482,12 +479,11 @@ export const de: Widen<typeof en> = {
     willBe: (name) => `Deine heißt dann „${name}“.`,
     willReplace: 'Deine übernimmt ihren Platz und ihre Links. Die alte kommt in den Papierkorb.',
     willSkip: 'Deine wird nicht hochgeladen.',
-    forOthers: (count) =>
-      count === 1 ? 'Mit der anderen genauso' : `Mit den ${count.toLocaleString('de')} anderen genauso`,
+    forOthers: (count) => (count === 1 ? 'Mit der anderen genauso' : `Mit den ${grouped(count)} anderen genauso`),
     cancelUpload: 'Nicht hochladen',
 
     unfinished: (count) =>
-      count === 1 ? 'Ein Upload wurde unterbrochen' : `${count.toLocaleString('de')} Uploads wurden unterbrochen`,
+      count === 1 ? 'Ein Upload wurde unterbrochen' : `${grouped(count)} Uploads wurden unterbrochen`,
     needsFile: (percent) => `${percent} % sind da. Wähle die Datei noch einmal, dann geht es weiter.`,
     chooseAgain: 'Datei wählen',
     discard: (name) => `Verwerfen, was von ${name} schon da ist`,
@@ -509,6 +505,11 @@ export const de: Widen<typeof en> = {
     restored: (name) => `${name} ist wieder da.`,
     movedToRoot: 'Den Ordner gibt es nicht mehr, deshalb liegt es jetzt ganz oben.',
     renamed: 'Der Name war vergeben, deshalb hat es jetzt einen anderen.',
+    selectAll: 'Alles Gezeigte auswählen',
+    restoreMany: (count) => `${plural(count, 'Element', 'Elemente')} zurückholen`,
+    restoredMany: (count) => `${plural(count, 'Element ist', 'Elemente sind')} wieder da.`,
+    someMovedToRoot: 'Was keinen Ordner mehr hat, liegt jetzt ganz oben.',
+    someRenamed: 'Was einen Namen hatte, der vergeben ist, hat jetzt einen anderen.',
     byYou: 'von dir',
     byKey: 'mit einem API-Schlüssel',
     by: (name) => `von ${name}`,

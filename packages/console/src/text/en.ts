@@ -1,11 +1,13 @@
 /** Every word of the console, in English. Another language has the same shape (`Text`). */
 
-export const plural = (count: number, one: string, many: string) =>
-  `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
+/** With what separates thousands. */
+export const grouped = (count: number) => count.toLocaleString('en');
+
+export const plural = (count: number, one: string, many: string) => `${grouped(count)} ${count === 1 ? one : many}`;
 
 const inReach = (reach: 'folder' | 'project') => (reach === 'folder' ? 'in this folder' : 'found in the project');
 
-const but = (excepted: number) => (excepted ? ` but ${excepted.toLocaleString('en')}` : '');
+const but = (excepted: number) => (excepted ? ` but ${grouped(excepted)}` : '');
 
 /** @param count null for everything but so many, which are more than are counted */
 const toMany = (count: number | null, reach: 'folder' | 'project', excepted: number) =>
@@ -207,10 +209,10 @@ export const en = {
     select: (name: string) => `Select ${name}`,
     selection: 'Selection',
     selected: (count: number | null, excepted: number) =>
-      `${count === null ? `Everything${but(excepted)}` : count.toLocaleString('en')} selected`,
+      `${count === null ? `Everything${but(excepted)}` : grouped(count)} selected`,
     clearSelection: 'Clear the selection',
     selectAll: (total: number | null | undefined, reach: 'folder' | 'project') =>
-      `Select ${total ? `all ${total.toLocaleString('en')}` : 'everything'} ${inReach(reach)}`,
+      `Select ${total ? `all ${grouped(total)}` : 'everything'} ${inReach(reach)}`,
     deleted: (count: number) => `${plural(count, 'item', 'items')} moved to the trash`,
     files: 'Files',
     folders: 'Folders',
@@ -222,7 +224,7 @@ export const en = {
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
     notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
     tooManyToDownload: (most: number) => `Up to ${most} can be downloaded together. Download their folder instead.`,
-    progress: (done: number, total: number) => `${done.toLocaleString('en')} of ${plural(total, 'item', 'items')} done`,
+    progress: (done: number, total: number) => `${grouped(done)} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null, reach: 'folder' | 'project', excepted: number) =>
       `Move ${toMany(count, reach, excepted)}`,
@@ -238,7 +240,7 @@ export const en = {
     toTrash: 'Look in the trash',
     veryMany: 'More than 10,000 items',
     between: (count: number | undefined) =>
-      `${count === undefined ? 'More' : `${count.toLocaleString('en')} more`} in between, loaded as you scroll`,
+      `${count === undefined ? 'More' : `${grouped(count)} more`} in between, loaded as you scroll`,
     found: (count: string) => `${count} found`,
     nothingFound: (words: string) => `Nothing is called “${words}” here`,
     nothingFoundHint: 'Try fewer letters, or the whole project.',
@@ -268,7 +270,7 @@ export const en = {
     cut: (size: string) => `The first ${size} are shown.`,
     bytes: (count: number) => plural(count, 'byte', 'bytes'),
     looksLike: (type: string) => `Looks like ${type}`,
-    cutRows: (count: number) => `The first ${count} rows are shown.`,
+    cutRows: (count: number) => `The first ${grouped(count)} rows are shown.`,
     id: 'File id',
     storeKey: 'Store key',
     copyFact: (label: string) => `Copy: ${label}`,
@@ -415,24 +417,29 @@ export const en = {
     unread: (count: number, name: string) =>
       count === 1
         ? `“${name}” cannot be read and is left out.`
-        : `${count.toLocaleString('en')} items cannot be read and are left out, such as “${name}”.`,
+        : `${grouped(count)} items cannot be read and are left out, such as “${name}”.`,
     preparing: (count: number) => `Preparing ${plural(count, 'file', 'files')}`,
-    title: (done: number, all: number) => `Uploading ${done} of ${all}`,
+    title: (done: number, all: number) => `Uploading ${grouped(done)} of ${grouped(all)}`,
     waitForConnection: (count: number) =>
-      count === 1 ? '1 upload waits for a connection' : `${count.toLocaleString('en')} uploads wait for a connection`,
+      count === 1 ? '1 upload waits for a connection' : `${grouped(count)} uploads wait for a connection`,
     nothingLost: 'nothing is lost',
     allUploads: 'All uploads',
     started: (count: number) => `${plural(count, 'upload', 'uploads')} started`,
     finished: (done: number, failed: number) =>
       failed > 0
-        ? `${plural(done, 'file', 'files')} uploaded, ${failed} failed`
+        ? `${plural(done, 'file', 'files')} uploaded, ${grouped(failed)} failed`
         : `${plural(done, 'file', 'files')} uploaded`,
     counts: (done: number, now: number, recording: number, waiting: number) =>
-      [`${done} done`, now && `${now} now`, recording && `${recording} being recorded`, waiting && `${waiting} waiting`]
+      [
+        `${grouped(done)} done`,
+        now && `${now} now`,
+        recording && `${grouped(recording)} being recorded`,
+        waiting && `${grouped(waiting)} waiting`,
+      ]
         .filter(Boolean)
         .join(' · '),
-    failed: (count: number) => `${count} failed`,
-    unlisted: (count: number) => `and ${count.toLocaleString('en')} more`,
+    failed: (count: number) => `${grouped(count)} failed`,
+    unlisted: (count: number) => `and ${grouped(count)} more`,
     waiting: 'waiting',
     waitsAt: (percent: number) =>
       percent > 0 ? `Waiting for a connection at ${percent} %` : 'Waiting for a connection',
@@ -453,13 +460,12 @@ export const en = {
     retry: (name: string) => `Retry ${name}`,
     cancel: (name: string) => `Cancel ${name}`,
     dismiss: (name: string) => `Remove ${name} from this list`,
-    left: (seconds: number) =>
-      seconds < 60 ? `${Math.max(1, Math.round(seconds))} s left` : `${Math.round(seconds / 60)} min left`,
+    left: (duration: string) => `${duration} left`,
 
     taken: (name: string) => `“${name}” is here already`,
     takenIn: (folder: string) => `There is a file with this name in ${folder}.`,
     othersTaken: (others: number, count: number, folder: string) =>
-      `The name is taken in ${folder}, and so are the names of ${others.toLocaleString('en')} more of your ${plural(count, 'file', 'files')}.`,
+      `The name is taken in ${folder}, and so are the names of ${grouped(others)} more of your ${plural(count, 'file', 'files')}.`,
     decide: 'What becomes of yours?',
     inFolder: 'In the folder',
     yours: 'Yours',
@@ -468,11 +474,11 @@ export const en = {
     willReplace: 'Yours takes its place and its links. The old one goes to the trash.',
     willSkip: 'Yours is not uploaded.',
     forOthers: (count: number) =>
-      count === 1 ? 'Do the same for the other one' : `Do the same for the ${count.toLocaleString('en')} others`,
+      count === 1 ? 'Do the same for the other one' : `Do the same for the ${grouped(count)} others`,
     cancelUpload: 'Cancel upload',
 
     unfinished: (count: number) =>
-      count === 1 ? 'An upload was interrupted' : `${count.toLocaleString('en')} uploads were interrupted`,
+      count === 1 ? 'An upload was interrupted' : `${grouped(count)} uploads were interrupted`,
     needsFile: (percent: number) => `${percent} % has arrived. Choose the file again to go on.`,
     chooseAgain: 'Choose the file',
     discard: (name: string) => `Discard what has arrived of ${name}`,
@@ -494,6 +500,11 @@ export const en = {
     restored: (name: string) => `${name} is back.`,
     movedToRoot: 'Its folder is gone, so it lies in the root now.',
     renamed: 'Its name was taken, so it has another now.',
+    selectAll: 'Select all that are shown',
+    restoreMany: (count: number) => `Restore ${plural(count, 'item', 'items')}`,
+    restoredMany: (count: number) => `${plural(count, 'item is', 'items are')} back.`,
+    someMovedToRoot: 'What has no folder any more lies in the root now.',
+    someRenamed: 'What had a name that was taken has another now.',
     byYou: 'by you',
     byKey: 'with an API key',
     by: (name: string) => `by ${name}`,

@@ -1,4 +1,4 @@
-import { plural } from './de.ts';
+import { grouped, plural } from './de.ts';
 import type { en } from './later-en.ts';
 import type { Widen } from './widen.ts';
 
@@ -400,7 +400,9 @@ export const de: Widen<typeof en> = {
     resumed: 'Ereignisse werden ab jetzt gesendet',
     replay: 'Verpasstes senden',
     replayed: (count: number) =>
-      count === 1 ? 'Ein Ereignis wird noch einmal gesendet' : `${count} Ereignisse werden noch einmal gesendet`,
+      count === 1
+        ? 'Ein Ereignis wird noch einmal gesendet'
+        : `${grouped(count)} Ereignisse werden noch einmal gesendet`,
     edit: 'Bearbeiten',
     editTitle: 'Endpunkt bearbeiten',
     editLead: 'Das Secret bleibt. Was noch zuzustellen ist, geht an die neue URL.',

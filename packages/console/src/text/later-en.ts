@@ -1,4 +1,4 @@
-import { plural } from './en.ts';
+import { grouped, plural } from './en.ts';
 
 export const en = {
   audit: {
@@ -394,7 +394,7 @@ export const en = {
     resume: 'Resume',
     resumed: 'Events from now on are sent',
     replay: 'Send what was missed',
-    replayed: (count: number) => (count === 1 ? 'One event is sent again' : `${count} events are sent again`),
+    replayed: (count: number) => (count === 1 ? 'One event is sent again' : `${grouped(count)} events are sent again`),
     edit: 'Edit',
     editTitle: 'Edit the endpoint',
     editLead: 'Its secret stays. What is still to be delivered goes to the new URL.',

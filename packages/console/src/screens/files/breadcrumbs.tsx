@@ -59,7 +59,7 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
             <li className={crumb.name.length > longestShort ? undefined : 'short'}>
               {index > 0 && <ChevronRight className="i" aria-hidden="true" />}
               {crumb === last ? (
-                <b aria-current="page" title={crumb.name}>
+                <b className="clip" aria-current="page">
                   <bdi>{crumb.name}</bdi>
                 </b>
               ) : (
@@ -78,7 +78,7 @@ function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
   const { id, name } = crumb;
   const drop = useDropTarget(projectId, crumb);
   return (
-    <Link {...toFolder(projectId, id)} activeOptions={exact} title={name} {...drop}>
+    <Link {...toFolder(projectId, id)} activeOptions={exact} className="clip" {...drop}>
       <bdi>{name}</bdi>
     </Link>
   );

@@ -3,8 +3,15 @@ import { toastError } from '../../components/toast.tsx';
 import { type Chosen, mayMoveTo, type Target } from './chosen.ts';
 import { loadCommands } from './load-commands.ts';
 
-/** What is being dragged within this window: browsers hide it from the targets until it is dropped. */
+/** What was last dragged within this window: browsers hide it from the targets until it is dropped. */
 let dragged: Chosen | undefined;
+
+/** Tells it from what is dragged from elsewhere: no event says for certain that a drag has ended, since its row may be gone by then. */
+const ownType = `application/x-cadiz-${Math.random().toString(36).slice(2)}`;
+
+/** What is being dragged, if a target takes it. */
+const findDragged = ({ dataTransfer }: DragEvent, target: Target): Chosen | undefined =>
+  dragged && dataTransfer.types.includes(ownType) && mayMoveTo(dragged, target.id) ? dragged : undefined;
 
 /** For what can be dragged. */
 export const toDragSource = (find: () => Chosen) => ({
@@ -12,11 +19,8 @@ export const toDragSource = (find: () => Chosen) => ({
   onDragStart(event: DragEvent) {
     dragged = find();
     event.dataTransfer.effectAllowed = 'move';
-    // Firefox drags nothing without data.
+    event.dataTransfer.setData(ownType, 'own');
     event.dataTransfer.setData('text/plain', dragged.entries.map(({ name }) => name).join('\n'));
-  },
-  onDragEnd() {
-    dragged = undefined;
   },
 });
 
@@ -27,18 +31,17 @@ export function useDropTarget(projectId: string, target: Target | undefined) {
   return {
     'data-drop': isOver || undefined,
     onDragOver(event: DragEvent) {
-      if (!dragged || !mayMoveTo(dragged, target.id)) return;
+      if (!findDragged(event, target)) return;
       event.preventDefault();
       setOver(true);
     },
     onDragLeave: () => setOver(false),
     onDrop(event: DragEvent) {
       setOver(false);
-      if (!dragged || !mayMoveTo(dragged, target.id)) return;
+      const chosen = findDragged(event, target);
+      if (!chosen) return;
       event.preventDefault();
-      const chosen = dragged;
       loadCommands().then(({ moveChosen }) => moveChosen(projectId, chosen, target), toastError);
-      dragged = undefined;
     },
   };
 }

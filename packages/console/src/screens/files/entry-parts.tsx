@@ -117,7 +117,6 @@ export function EntryMenu({ entry, commands }: EntryProps) {
       tabIndex={-1}
       aria-label={text.files.actionsOf(entry.name)}
       aria-haspopup="menu"
-      onPointerEnter={commands.loadMenu}
       onFocus={commands.loadMenu}
       onClick={(event) => {
         event.stopPropagation();

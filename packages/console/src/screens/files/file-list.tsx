@@ -232,6 +232,7 @@ export function FileList(props: FileListProps) {
         aria-rowcount={total ? Math.ceil(total / columns) + (isGrid ? 0 : 1) : -1}
         aria-multiselectable="true"
         onKeyDown={onKeyDown}
+        onPointerEnter={commands.loadMenu}
       >
         {!isGrid && <Head {...props} hasPath={hasPath} />}
         <div className="rows" role="rowgroup" style={{ height: virtual.getTotalSize() }}>

@@ -3,7 +3,7 @@ export function FileName({ name }: { name: string }) {
   const dot = name.lastIndexOf('.');
   const isSplit = dot > 0 && name.length - dot <= 8;
   return (
-    <span className="name" title={name}>
+    <span className="name">
       <bdi className="stem">{isSplit ? name.slice(0, dot) : name}</bdi>
       {isSplit && <span className="ext">{name.slice(dot)}</span>}
     </span>

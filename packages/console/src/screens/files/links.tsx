@@ -144,9 +144,7 @@ function Row({ link, onRevoke }: { link: Link; onRevoke: (() => void) | undefine
   return (
     <li>
       <span className="line">
-        <span className="grow clip mono" title={link.url}>
-          {link.url}
-        </span>
+        <span className="grow clip mono">{link.url}</span>
         <CopyButton value={link.url} label={words.copy} />
         {onRevoke && <IconButton icon={Ban} size="s" label={words.revoke} onClick={onRevoke} />}
       </span>

@@ -48,9 +48,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
         <>
           <Button onClick={onClose}>{text.common.cancel}</Button>
           <Button look="main" disabled={!target || isHere} onClick={() => target && onMove(target)}>
-            <span className="clip" title={target?.name}>
-              {files.moveTo(target?.name ?? '…')}
-            </span>
+            <span className="clip">{files.moveTo(target?.name ?? '…')}</span>
           </Button>
         </>
       }

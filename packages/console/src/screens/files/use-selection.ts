@@ -85,7 +85,9 @@ export function useSelection(
     toggle(id) {
       const next = new Set(ids);
       if (!next.delete(id)) next.add(id);
-      setState({ place, ids: next, isEverything });
+      // If all are taken away again, nothing is chosen, nor what comes later.
+      if (isEverything && next.size === total) setIds(none);
+      else setState({ place, ids: next, isEverything });
       setStart({ id, others: isEverything ? none : next });
     },
     extend(id, focused = id) {

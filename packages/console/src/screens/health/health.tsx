@@ -114,15 +114,11 @@ function Facts({ system: { version, nodeVersion, dependencies } }: { system: Sys
         <dd>{health.kinds[objectStore.kind]}</dd>
         <dt>{health.endpoint}</dt>
         <dd>
-          <span className="mono clip" title={objectStore.endpoint}>
-            {objectStore.endpoint}
-          </span>
+          <span className="mono clip">{objectStore.endpoint}</span>
         </dd>
         <dt>{health.bucket}</dt>
         <dd>
-          <span className="mono clip" title={objectStore.bucket}>
-            {objectStore.bucket}
-          </span>
+          <span className="mono clip">{objectStore.bucket}</span>
         </dd>
       </dl>
     </section>

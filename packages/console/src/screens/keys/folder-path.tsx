@@ -30,9 +30,7 @@ export function FolderPath({ projectId, folderId }: { projectId: string; folderI
   return (
     <span className="line g1">
       <Icon className="i s" aria-hidden="true" />
-      <bdi className="clip" title={path}>
-        {path}
-      </bdi>
+      <bdi className="clip">{path}</bdi>
     </span>
   );
 }

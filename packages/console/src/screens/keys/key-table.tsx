@@ -50,10 +50,10 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
             {keys.slice(0, shown).map((key) => (
               <tr key={key.id} className={isEnded(key) ? 'is-off' : ''}>
                 <td className="main">
-                  <span className="clip" title={key.name}>
+                  <span className="clip">
                     <bdi>{key.name}</bdi>
                   </span>
-                  <small className="only-wide">
+                  <small className="clip only-wide">
                     <MadeBy projectId={projectId} apiKey={key} />
                   </small>
                   <small className="only-phone">

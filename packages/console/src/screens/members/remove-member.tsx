@@ -2,7 +2,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
 import { FormDialog } from '../../components/form-dialog.tsx';
 import { toast } from '../../components/toast.tsx';
-import { membersQuery, projectsQuery, queryClient, useUser } from '../../queries.ts';
+import { projectsQuery, queryClient, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 
 export interface Member {
@@ -35,7 +35,11 @@ export function RemoveMember({ projectId, member: { userId, name }, onClose }: R
         if (isOneself) {
           await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
           await navigate({ to: '/projects' });
-        } else await queryClient.invalidateQueries({ queryKey: membersQuery(projectId).queryKey });
+          return;
+        }
+        // Keys and tickets went, too.
+        const names = ['members', 'keys', 'tickets'];
+        await Promise.all(names.map((name) => queryClient.invalidateQueries({ queryKey: [name, projectId] })));
       }}
     />
   );

@@ -16,7 +16,13 @@ const changes: Readonly<Record<string, readonly string[]>> = {
   link: ['links'],
   ticket: ['tickets'],
   quota: ['usage'],
-  member: ['members'],
+  // Only owners hear of these.
+  project: ['projects', 'usage'],
+  member: ['members', 'keys', 'tickets'],
+  invitation: ['invitations'],
+  api_key: ['keys'],
+  quarantine: [...tree, 'file', 'quarantines', 'key-uploads'],
+  webhook: ['webhooks'],
 };
 
 /** How long changes are collected before they are read, in milliseconds. */
@@ -55,8 +61,8 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
 /** What somebody does in this window is shown at once, without this; in another one of theirs, it is not. */
 const isBy = ({ actor }: Event, userId: string) => actor !== null && 'userId' in actor && actor.userId === userId;
 
-/** Some names are those of one file, and say no project. */
+/** Some names are those of one file or of all projects, and say no project. */
 const isOf = ([name, of]: readonly unknown[], projectId: string) =>
-  of === projectId || name === 'file' || name === 'links';
+  of === projectId || name === 'file' || name === 'links' || name === 'projects';
 
 const isLong = (data: unknown) => ((data as InfiniteData<Listing> | undefined)?.pages?.length ?? 0) > mostPages;

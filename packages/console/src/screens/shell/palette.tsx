@@ -153,7 +153,7 @@ function Option({ id, command: { label, icon, tail, keys }, words, isOn, onEnter
       <bdi className="clip">
         <Marked label={label} words={words} />
       </bdi>
-      {keys ? <Keys keys={keys} /> : tail && <bdi className="tail cap">{tail}</bdi>}
+      {keys ? <Keys keys={keys} /> : tail && <bdi className="tail cap clip">{tail}</bdi>}
     </div>
   );
 }

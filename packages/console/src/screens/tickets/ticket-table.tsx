@@ -73,9 +73,7 @@ function Row({ projectId, ticket, endedKeys, onRevoke }: RowProps) {
         </small>
       </td>
       <td className="only-wide">
-        <span className="clip" title={types}>
-          {types}
-        </span>
+        <span className="clip">{types}</span>
       </td>
       <td className="only-wide">
         <Budget

@@ -31,6 +31,8 @@ export function Trash() {
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
   const entries = query.data?.pages.flatMap(({ items }) => items) ?? [];
+  const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
+  const chosen = entries.filter(({ id }) => ids.has(id));
   const { trash } = text;
   return (
     <Page
@@ -38,11 +40,15 @@ export function Trash() {
       lead={trash.lead}
       actions={
         mayChange &&
-        entries.length > 0 && (
+        entries.length > 0 &&
+        // In one place: what is chosen is not what would go for good.
+        (chosen.length > 0 ? (
+          <RestoreMany projectId={projectId} entries={chosen} />
+        ) : (
           <Button icon={Trash2} onClick={() => setAsking(true)}>
             {trash.empty}
           </Button>
-        )
+        ))
       }
     >
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
@@ -53,7 +59,20 @@ export function Trash() {
           <table className="table trash-table">
             <thead>
               <tr>
-                <th>{text.files.name}</th>
+                <th>
+                  <span className="line">
+                    {mayChange && (
+                      <input
+                        type="checkbox"
+                        className="check"
+                        aria-label={trash.selectAll}
+                        checked={chosen.length === entries.length}
+                        onChange={({ target }) => setIds(new Set(target.checked ? entries.map(({ id }) => id) : []))}
+                      />
+                    )}
+                    {text.files.name}
+                  </span>
+                </th>
                 <th className="only-wide">{trash.where}</th>
                 <th className="end only-wide">{text.files.size}</th>
                 <th className="only-wide">{trash.deleted}</th>
@@ -65,7 +84,19 @@ export function Trash() {
             </thead>
             <tbody>
               {entries.map((entry) => (
-                <Row key={entry.id} projectId={projectId} entry={entry} mayChange={mayChange} />
+                <Row
+                  key={entry.id}
+                  projectId={projectId}
+                  entry={entry}
+                  mayChange={mayChange}
+                  isChosen={ids.has(entry.id)}
+                  onChoose={(isChosen) => {
+                    const next = new Set(ids);
+                    if (isChosen) next.add(entry.id);
+                    else next.delete(entry.id);
+                    setIds(next);
+                  }}
+                />
               ))}
             </tbody>
           </table>
@@ -87,7 +118,52 @@ export function Trash() {
   );
 }
 
-function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashEntry; mayChange: boolean }) {
+/** The most that the service restores with one request. */
+const mostAtOnce = 1000;
+
+/** Restores what is chosen. */
+function RestoreMany({ projectId, entries }: { projectId: string; entries: readonly TrashEntry[] }) {
+  const { trash } = text;
+  const { mutate, isPending } = useMutation({
+    mutationFn: async () => {
+      const restored = [];
+      for (let from = 0; from < entries.length; from += mostAtOnce) {
+        const some = entries.slice(from, from + mostAtOnce);
+        const idsOf = (wanted: TrashEntry['kind']) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id);
+        const answer = await clientOf(projectId).files.restoreMany({
+          fileIds: idsOf('file'),
+          folderIds: idsOf('folder'),
+        });
+        restored.push(...(answer.restored ?? []));
+      }
+      return restored;
+    },
+    onError: toastError,
+    onSuccess: (restored) => {
+      const how = [
+        restored.some(({ movedToRoot }) => movedToRoot) && trash.someMovedToRoot,
+        restored.some(({ renamedFrom }) => renamedFrom !== null) && trash.someRenamed,
+      ].filter(Boolean);
+      void toast([trash.restoredMany(entries.length), ...how].join(' '));
+    },
+    onSettled: () => refresh(projectId),
+  });
+  return (
+    <Button icon={Undo2} busy={isPending} onClick={() => mutate()}>
+      {trash.restoreMany(entries.length)}
+    </Button>
+  );
+}
+
+interface RowProps {
+  projectId: string;
+  entry: TrashEntry;
+  mayChange: boolean;
+  isChosen: boolean;
+  onChoose: (isChosen: boolean) => void;
+}
+
+function Row({ projectId, entry, mayChange, isChosen, onChoose }: RowProps) {
   const { trash } = text;
   const restore = useMutation({
     mutationFn: async () => {
@@ -107,6 +183,15 @@ function Row({ projectId, entry, mayChange }: { projectId: string; entry: TrashE
     <tr>
       <td className="main">
         <span className="line">
+          {mayChange && (
+            <input
+              type="checkbox"
+              className="check"
+              aria-label={text.files.select(entry.name)}
+              checked={isChosen}
+              onChange={({ target }) => onChoose(target.checked)}
+            />
+          )}
           <Icon className="i" aria-hidden="true" />
           <FileName name={entry.name} />
         </span>

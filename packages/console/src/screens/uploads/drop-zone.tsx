@@ -20,7 +20,7 @@ interface Target {
 function toRow({ target }: DragEvent): Target | undefined {
   const row = target instanceof Element ? target.closest('[data-folder-id]') : null;
   const id = row?.getAttribute('data-folder-id');
-  return id ? { id, name: row?.querySelector('.name')?.getAttribute('title') ?? '' } : undefined;
+  return id ? { id, name: row?.querySelector('.name')?.textContent ?? '' } : undefined;
 }
 
 /** What a folder is called, as far as its listing has been read; the root is called like its project. */

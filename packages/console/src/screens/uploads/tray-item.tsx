@@ -24,9 +24,7 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
     <li className={`up ${phase === 'failed' ? 'is-bad' : ''}`}>
       <div className="up-text">
         <FileName name={name} />
-        <div className="cap clip" title={line}>
-          {line}
-        </div>
+        <div className="cap clip">{line}</div>
         {hasBegun && (
           <div className={isOffline || phase === 'paused' ? 'still' : ''}>
             <Meter share={size > 0 ? loaded / size : 0} label={name} />

@@ -3,7 +3,7 @@ import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { toast } from '../../components/toast.tsx';
-import { formatBytes } from '../../format.ts';
+import { formatBytes, formatLeft } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { uploadsTab } from '../shell/overlays.ts';
 import * as network from './network.ts';
@@ -139,7 +139,7 @@ function TotalMeter({ uploads }: { uploads: Uploads }) {
 function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }: { uploads: Uploads; speed: number }) {
   const { uploads: words } = text;
   const isRunning = !isIdle && !isPaused && !isOffline && speed > 0;
-  const left = isRunning ? words.left((total - loaded) / speed) : '';
+  const left = isRunning ? words.left(formatLeft((total - loaded) / speed)) : '';
   return (
     <div className="tray-sum">
       <span>{text.common.sizeOf(formatBytes(loaded), formatBytes(total))}</span>

@@ -85,7 +85,7 @@ export function Endpoint({ webhook, isOpen, onToggle, onEdit, onRotate, onDelete
       <header className="line wrap g3">
         <div className="grow">
           <h2 className="clip">
-            <bdi title={url}>{url}</bdi>
+            <bdi>{url}</bdi>
           </h2>
           <p className="cap quiet clip">
             {description !== null && <bdi>{`${description} · `}</bdi>}
