@@ -744,6 +744,12 @@ export const errorCatalogue = {
     happened: 'The endpoint was disabled, so nothing is sent to it: no test and no replay either.',
     mend: 'Enable it with `PATCH /api/projects/{projectId}/webhooks/{id}` and `{"enabled": true}`, and then ask again.',
   },
+  too_many_invitations: {
+    status: 409,
+    title: 'The project has too many invitations.',
+    happened: 'A project can have 1000 invitations that nobody has accepted yet and that can still be accepted.',
+    mend: 'Withdraw invitations that are no longer needed, or wait: each expires after a week.',
+  },
   too_many_webhooks: {
     status: 409,
     title: 'The project has too many webhook endpoints.',

@@ -1069,7 +1069,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateInvitationRequest,
     answer: CreatedInvitation,
-    errors: ['email_not_verified', 'project_not_found', 'role_missing'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'too_many_invitations'],
   },
   listInvitations: {
     method: 'GET',
