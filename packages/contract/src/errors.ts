@@ -651,8 +651,8 @@ export const errorCatalogue = {
     status: 503,
     title: 'Too many listings are waiting.',
     happened:
-      'Listings have their own share of the database, so that they never hold up uploads, and more of them are waiting than it can serve soon.',
-    mend: 'Send the request again after the number of seconds in `Retry-After`, and send fewer at once.',
+      'Listings have their own share of the database, so that they never hold up uploads, and more of them are waiting than it can serve soon. Or 128 MiB of listings are ready for the account, and their clients have not read them.',
+    mend: 'Send the request again after the number of seconds in `Retry-After`, send fewer at once, and read each answer to its end.',
   },
   listing_too_slow: {
     status: 503,
