@@ -1155,7 +1155,8 @@ export const routes = {
     method: 'GET',
     path: '/api/api-keys',
     summary: 'The API keys that you can manage, with their hashes',
-    description: 'Those you created, and those of the projects you manage.',
+    description:
+      'Those you created, and those of the projects you manage. Of those that are revoked or expired, the newest thousand.',
     tag: 'API keys',
     access: 'session',
     query: ListApiKeysQuery,
