@@ -39,6 +39,16 @@ describe('a start that cannot succeed says why in one sentence', () => {
     }
   });
 
+  it('so few files may be open that the program cannot be loaded', async () => {
+    const under = ['bash', '-c', 'ulimit -Sn 200 && ulimit -Hn 200 && exec "$@"', 'bash'];
+    expect(await runService(settings, { under })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr:
+        'Cadiz could not be loaded: this process may have only 200 files open at once. Allow it 1024 or more (ulimit -n, or LimitNOFILE= for systemd).\n',
+    });
+  });
+
   it('another process holds the data folder', async () => {
     const service = await startService(settings);
     const [port, storePort] = await freePorts(2);

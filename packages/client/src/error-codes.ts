@@ -113,6 +113,7 @@ export type ErrorCode =
   | 'webhook_not_found'
   | 'webhook_address_refused'
   | 'webhook_disabled'
+  | 'too_many_invitations'
   | 'too_many_webhooks'
   | 'cursor_expired'
   | 'too_many_streams'

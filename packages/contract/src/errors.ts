@@ -651,8 +651,8 @@ export const errorCatalogue = {
     status: 503,
     title: 'Too many listings are waiting.',
     happened:
-      'Listings have their own share of the database, so that they never hold up uploads, and more of them are waiting than it can serve soon.',
-    mend: 'Send the request again after the number of seconds in `Retry-After`, and send fewer at once.',
+      'Listings have their own share of the database, so that they never hold up uploads, and more of them are waiting than it can serve soon. Or 128 MiB of listings are ready for the account, and their clients have not read them.',
+    mend: 'Send the request again after the number of seconds in `Retry-After`, send fewer at once, and read each answer to its end.',
   },
   listing_too_slow: {
     status: 503,
@@ -743,6 +743,12 @@ export const errorCatalogue = {
     title: 'This webhook endpoint is disabled.',
     happened: 'The endpoint was disabled, so nothing is sent to it: no test and no replay either.',
     mend: 'Enable it with `PATCH /api/projects/{projectId}/webhooks/{id}` and `{"enabled": true}`, and then ask again.',
+  },
+  too_many_invitations: {
+    status: 409,
+    title: 'The project has too many invitations.',
+    happened: 'A project can have 1000 invitations that nobody has accepted yet and that can still be accepted.',
+    mend: 'Withdraw invitations that are no longer needed, or wait: each expires after a week.',
   },
   too_many_webhooks: {
     status: 409,

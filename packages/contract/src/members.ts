@@ -11,6 +11,9 @@ export const MemberParams = z.object({ projectId: uuid, userId: uuid });
 export const ChangeMemberRequest = z.object({ role });
 export const RemovedMember = z.object({ userId: uuidOut, removed: z.literal(true) });
 
+/** How many invitations of a project can be open at once. */
+export const maxInvitations = 1000;
+
 export const CreateInvitationRequest = z.object({ email, role });
 
 /** The only answer that ever contains the URL that accepts the invitation. */

@@ -1069,7 +1069,7 @@ export const routes = {
     params: ProjectParams,
     body: CreateInvitationRequest,
     answer: CreatedInvitation,
-    errors: ['email_not_verified', 'project_not_found', 'role_missing'],
+    errors: ['email_not_verified', 'project_not_found', 'role_missing', 'too_many_invitations'],
   },
   listInvitations: {
     method: 'GET',
@@ -1155,7 +1155,8 @@ export const routes = {
     method: 'GET',
     path: '/api/api-keys',
     summary: 'The API keys that you can manage, with their hashes',
-    description: 'Those you created, and those of the projects you manage.',
+    description:
+      'Those you created, and those of the projects you manage. Of those that are revoked or expired, the newest thousand.',
     tag: 'API keys',
     access: 'session',
     query: ListApiKeysQuery,

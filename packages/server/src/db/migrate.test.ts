@@ -42,6 +42,24 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
     expect(rows.every(({ sha256 }) => /^[0-9a-f]{64}$/.test(sha256))).toBe(true);
   });
 
+  it('takes as long as it takes, whatever the role or the database allows otherwise', async () => {
+    const limits = "name ~ '^(statement|lock|transaction|idle_in_transaction_session)_timeout$'";
+    await writeFile(
+      join(folder, '0003-three.sql'),
+      `create table limits as select setting from pg_settings where ${limits}`,
+    );
+    // The pool uses the same connection again, as nobody else needs one.
+    const { rows } = await db.pool.query(`select set_config(name, '60000', false) from pg_settings where ${limits}`);
+    try {
+      await migrate(db.pool, url());
+    } finally {
+      await db.pool.query('reset all');
+    }
+    const applied = await db.pool.query('select setting from limits');
+    expect(rows.length).toBeGreaterThanOrEqual(3);
+    expect(applied.rows).toEqual(rows.map(() => ({ setting: '0' })));
+  });
+
   it('names what is pending, and changes nothing', async () => {
     expect(await findPending(db.pool, url())).toEqual(['0001-one.sql', '0002-two.sql']);
     expect((await db.pool.query("select to_regclass('cadiz_migrations') a")).rows).toEqual([{ a: null }]);

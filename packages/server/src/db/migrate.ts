@@ -8,6 +8,14 @@ const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
 /** An arbitrary number, the same in every process: the process that holds this lock migrates. */
 const lockKey = 0x6361_6469;
 
+/**
+ * A migration may take any length of time, and so may waiting for the process that runs it, whatever the role or the database
+ * allows otherwise. PostgreSQL has had `transaction_timeout` since 17.
+ */
+const withoutTimeouts = `
+  select set_config(name, '0', true) from pg_settings
+  where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
+
 interface Migration {
   name: string;
   sql: string;
@@ -31,8 +39,8 @@ export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{
   const migrations = await readMigrations(folder);
   const client = await pool.connect();
   try {
-    // A migration may take any length of time, and so may waiting for the process that runs it.
-    await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0');
+    await client.query('begin');
+    await client.query(withoutTimeouts);
     const applied = await applyPending(client, migrations);
     await client.query('commit');
     client.release();

@@ -36,6 +36,8 @@ export interface Exchange {
   readBytes(maxBytes: number): Promise<Buffer>;
   /** Calls the listener when the client closes the connection or the answer has been sent. */
   onClose(listener: () => void): void;
+  /** Calls the listener when the client has the answer or is gone; at once if it is gone already, or the answer stays in this process. */
+  onSent(listener: () => void): void;
 }
 
 /** The method of the URL to which a request is redirected: a client that asks with HEAD goes on with HEAD. */

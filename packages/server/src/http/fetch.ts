@@ -21,6 +21,7 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     remoteAddress: () => remoteAddress,
     header: (name) => request.headers.get(name) ?? undefined,
     readBytes: (maxBytes) => readBytes(request, maxBytes),
+    onSent: (listener) => listener(),
     onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
   };
 }

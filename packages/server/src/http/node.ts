@@ -58,6 +58,11 @@ export class NodeExchange implements Exchange {
   onClose(listener: () => void): void {
     this.#response.once('close', listener);
   }
+
+  onSent(listener: () => void): void {
+    if (this.#response.closed) listener();
+    else this.#response.once('close', listener);
+  }
 }
 
 /** Sends an answer. A stream is sent as fast as the client accepts it. */

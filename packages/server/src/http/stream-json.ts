@@ -27,12 +27,14 @@ function toBytes(pieces: readonly string[]): Buffer {
  * Streams a JSON answer from pieces of its text: the next piece is made only when the client has taken the last one. If
  * the client disconnects or stalls, the work ends: `gone` is aborted, if it is not already. A failure midway breaks the
  * connection off, so that nobody can mistake half an answer for a whole one.
+ * @param hold is told how many bytes are ready before the first of them is sent; it may throw
  */
 export async function streamJson(
   pieces: AsyncGenerator<string, void>,
   log: Logger,
   gone: AbortController,
   about: () => object = () => ({}),
+  hold: (bytes: number) => void = () => undefined,
 ): Promise<Whole | Response> {
   const first: string[] = [];
   let length = 0;
@@ -46,6 +48,12 @@ export async function streamJson(
     }
   }
   const start = toBytes(first);
+  try {
+    if (start.length >= wholeBytes) hold(start.length);
+  } catch (error) {
+    await pieces.return();
+    throw error;
+  }
   if (ended) return new Whole(start, 'application/json');
 
   async function* bytes(): AsyncGenerator<Buffer, void> {

@@ -171,6 +171,10 @@ describe('settings', () => {
       /^PORT \(9002\) must not be one of those for metrics, which are 9000 to 9002\.$/,
     ],
     [
+      { S3_PUBLIC_ENDPOINT: 'https://example.com/objects/' },
+      /^S3_PUBLIC_ENDPOINT \(https:\/\/example\.com\/objects\) must be a URL without a path: .* Give it a host name or a port of its own\.$/,
+    ],
+    [
       { WORKERS: '3', ...s3, DATABASE_URL: 'postgres://db/cadiz', METRICS_PORT: '65534' },
       /^METRICS_PORT \(65534\) must leave 3 ports for the workers\.$/,
     ],

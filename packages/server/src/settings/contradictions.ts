@@ -2,7 +2,12 @@ import type { SettingValues } from './parts.ts';
 
 /** One sentence for each pair of settings whose values contradict each other. Refused values are left out of this. */
 export function findContradictions(values: Partial<SettingValues>): string[] {
-  return [...findSharedPorts(values), ...findLonelyParts(values), ...findTooShortDeadline(values)];
+  return [
+    ...findSharedPorts(values),
+    ...findLonelyParts(values),
+    ...findTooShortDeadline(values),
+    ...findStorePath(values),
+  ];
 }
 
 function findSharedPorts(values: Partial<SettingValues>): string[] {
@@ -43,5 +48,13 @@ function findTooShortDeadline(values: Partial<SettingValues>): string[] {
   if (deadline === undefined || ttl === undefined || deadline > ttl) return [];
   return [
     `RECORD_DEADLINE_SECONDS (${deadline}) must be longer than PRESIGN_TTL_SECONDS (${ttl}), or uploads would be too late to be recorded.`,
+  ];
+}
+
+/** What comes before the bucket in a URL is signed as well, so that no proxy can remove it. Another store may know of it. */
+function findStorePath({ S3_PUBLIC_ENDPOINT: endpoint, S3_ENDPOINT }: Partial<SettingValues>): string[] {
+  if (endpoint === undefined || S3_ENDPOINT !== undefined || new URL(endpoint).pathname === '/') return [];
+  return [
+    `S3_PUBLIC_ENDPOINT (${endpoint}) must be a URL without a path: the embedded object store cannot be used below one. Give it a host name or a port of its own.`,
   ];
 }

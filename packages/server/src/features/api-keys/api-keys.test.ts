@@ -118,6 +118,24 @@ describe('creating a key', () => {
     expect(await listed(ada)).toEqual([]);
   });
 
+  test('is listed while it works, and of those that do not work any more, the newest thousand are', async () => {
+    const [first, ended] = [
+      await create(ada, { name: 'First', projectId }),
+      await create(ada, { name: 'Ended', projectId }),
+    ];
+    await revoke(ada, ended.body.id);
+    await service.deps.db.pool.query(
+      `insert into api_keys (id, hash, name, project_id, created_by, last4, scopes, created_at, revoked_at, expires_at)
+       select ('01ffffff-0000-7000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, sha256((n || id::text)::bytea), 'Copy', project_id, created_by,
+              last4, scopes, created_at, case when n % 2 = 0 then created_at end, created_at
+       from api_keys cross join generate_series(1, 1000) n where id = $1`,
+      [ended.body.id],
+    );
+    const shown = await listed(ada);
+    expect(shown.map(({ name }) => name)).toEqual(['First', ...Array.from({ length: 1000 }, () => 'Copy')]);
+    expect(shown[0]?.id).toBe(first.body.id);
+  });
+
   test('ignores unknown fields', async () => {
     const id = randomUUID();
     const { body } = await create(ada, {

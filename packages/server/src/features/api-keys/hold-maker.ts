@@ -6,6 +6,7 @@ import { keepFolder, keepProject } from '../../db/keep-rows.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
+import { whereActive } from './active-key.ts';
 
 /**
  * Locks everything that entitles the caller to create a key until the transaction ends: their membership and role in
@@ -33,9 +34,7 @@ export async function holdMaker(
     .selectFrom('api_keys')
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .where('created_by', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where('expired_at', 'is', null)
-    .where((key) => key.or([key('expires_at', 'is', null), key('expires_at', '>', new Date(now()))]))
+    .where(whereActive(now()))
     .executeTakeFirstOrThrow();
   if (count >= config.apiKeysPerAccount) {
     throw new Problem(

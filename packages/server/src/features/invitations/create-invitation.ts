@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import type { CreatedInvitation, Input } from '@cadiz/contract';
+import { type CreatedInvitation, type Input, maxInvitations } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
+import { whereAcceptable } from '../../access/acceptable-invitation.ts';
 import type { SessionCaller } from '../../access/caller.ts';
 import { lockMembers } from '../../access/lock-members.ts';
 import { openProject } from '../../access/open-project.ts';
@@ -10,6 +11,7 @@ import { hashInvitation } from '../../access/use-invitation.ts';
 import { keepUser } from '../../db/keep-rows.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
+import { Problem } from '../../problem.ts';
 
 const lifetimeMilliseconds = 7 * 86_400_000;
 
@@ -30,7 +32,15 @@ export async function createInvitation(
   const expiresAt = new Date(createdAt + lifetimeMilliseconds);
   await deps.db.transaction(async (trx) => {
     await keepUser(trx, caller.userId);
+    // Also makes another invitation wait, so that two at once do not both find room for the last one.
     await lockMembers(trx, project, caller, caller.userId, 'owner');
+    const { count } = await trx
+      .selectFrom('invitations')
+      .select(({ fn }) => fn.countAll<number>().as('count'))
+      .where('project_id', '=', project.id)
+      .where(whereAcceptable(createdAt))
+      .executeTakeFirstOrThrow();
+    if (count >= maxInvitations) throw new Problem('too_many_invitations');
     await trx
       .insertInto('invitations')
       .values({

@@ -264,3 +264,24 @@ test('an invitation expires after a week', async () => {
   expect(outcome(await accept(eve, token))).toBe('404 invitation_not_found');
   expect(await shown()).not.toContain(id);
 });
+
+test('a project has at most a thousand open invitations; of two for the last place, one is created', async () => {
+  const crowded = await service.createProject(ada);
+  const inviting = () =>
+    service.call('POST', `/api/projects/${crowded}/invitations`, {
+      as: ada,
+      body: { email: `${randomUUID()}@example.com`, role: 'viewer' },
+    });
+  const { body: first } = await inviting();
+  await service.deps.db.pool.query(
+    `insert into invitations (project_id, id, email, role, token_hash, created_by, created_at, expires_at)
+     select project_id, gen_random_uuid(), email, role, sha256(n::text::bytea), created_by, created_at,
+            case when n <= 998 then expires_at else created_at end
+     from invitations cross join generate_series(1, 1100) n where id = $1`,
+    [first.id],
+  );
+  const answers = await Promise.all([inviting(), inviting()]);
+  expect(answers.map(outcome).sort()).toEqual([200, '409 too_many_invitations']);
+  const withdrawn = await service.call('DELETE', `/api/projects/${crowded}/invitations/${first.id}`, { as: ada });
+  expect([withdrawn, await inviting(), await inviting()].map(outcome)).toEqual([200, 200, '409 too_many_invitations']);
+});
