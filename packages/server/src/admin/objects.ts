@@ -174,7 +174,9 @@ export async function copyObject(
   if (found === undefined) throw new ObjectFailure('its object is not in the object store.');
   if (found.sizeBytes !== sizeBytes || found.etag !== etag) {
     found.body.destroy();
-    throw new ObjectFailure('its object has changed since it was recorded.');
+    throw new ObjectFailure(
+      'its object has changed since it was recorded. If another tool copied the bucket, cadiz admin accept compares the bytes.',
+    );
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const draft = `${path}.new`;

@@ -5,6 +5,7 @@ import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo
 import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
+import { isCovered } from '../shell/is-covered.ts';
 import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
@@ -154,7 +155,8 @@ export function FileList(props: FileListProps) {
 
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
-    if (!entry || isTyping(event.target)) return;
+    // What has just been opened may not have the focus yet.
+    if (!entry || isTyping(event.target) || isCovered()) return;
     const command = toCommand(event, entry);
     if (!command) return;
     event.preventDefault();
