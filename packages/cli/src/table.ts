@@ -241,7 +241,7 @@ export const commands = {
       'dry-run': dryRun,
       unproved: {
         type: 'boolean',
-        help: 'also objects of the right size of which nothing tells whether their bytes are those that were recorded',
+        help: 'also objects of the right size whose bytes cannot be checked',
       },
     },
     description: [

@@ -11,8 +11,8 @@ const defaultLimit = 100;
 const accessMilliseconds = 1000;
 
 /**
- * Returns a page of events as JSON text. If there are none yet, it waits up to `wait` seconds for one. If the caller loses access
- * meanwhile, it stops waiting and throws.
+ * Returns a page of events as JSON text. If there are no events yet, waits up to `wait` seconds for one, and throws if the caller
+ * loses access in the meantime.
  * @param gone aborts when the client has disconnected
  */
 export async function readEventPage(
