@@ -19,8 +19,7 @@ import { uploadFiles } from '../transfer/upload-files.ts';
 export const run: Run<'import'> = async (context, { args: [from = ''], options }) => {
   const began = performance.now();
   const { output } = context;
-  const isBucket = from.startsWith('s3:');
-  if (options.endpoint !== undefined && !isBucket)
+  if (options.endpoint !== undefined && !from.startsWith('s3:'))
     throw usageFailure('--endpoint is of S3, and SOURCE does not begin with s3:.');
   const concurrency = readWhole('concurrency', options.concurrency ?? String(usualConcurrency), 1, 64);
   const client = await connect(context, { concurrency });

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { joinEtags } from '@cadiz/store';
 import type { Database } from '../db/open.ts';
 import { comparePage } from '../features/janitor/compare-page.ts';
 import type { Config } from '../settings/config.ts';
@@ -11,7 +12,7 @@ import { findPartSizes } from './part-sizes.ts';
 export interface AcceptOptions {
   /** Changes nothing. */
   dryRun: boolean;
-  /** Accepts objects of the right size, too, if nothing tells whether their bytes are those that were recorded. */
+  /** Also accepts objects of the right size whose bytes cannot be checked. */
   unproved: boolean;
 }
 
@@ -35,13 +36,6 @@ interface ChangedFile {
   found: { sizeBytes: number; etag: string };
 }
 
-/** What says which bytes were recorded. */
-interface Evidence {
-  etag: string;
-  sha256: Buffer | null;
-  sha256_state: 'declared' | 'verified' | 'mismatch' | null;
-}
-
 /**
  * Gives every file the ETag of its object, where that is another because the bucket was copied with another tool, and the bytes are
  * those that were recorded: they have the SHA-256 of the file, or make its ETag, whole or in parts of a usual size. Objects with
@@ -55,6 +49,7 @@ export async function acceptObjects(config: Config, options: AcceptOptions, tell
       await objects.check();
       const { fileCount, missing, changed } = await compareAll({ config, db, objects, now: Date.now });
       for (const { store_key } of missing) telling.warn(`${store_key}: its object is not in the object store.`);
+      let refused = 0;
       const outcomes = forEachObject(
         async function* () {
           yield* changed;
@@ -62,12 +57,16 @@ export async function acceptObjects(config: Config, options: AcceptOptions, tell
         'Reading objects',
         telling,
         (file, onBytes) => accept(db, objects, file, options, onBytes),
-        () => 'failed' as const,
+        () => {
+          refused += 1;
+        },
       );
-      let accepted = 0;
-      for await (const some of outcomes) accepted += some.filter((outcome) => outcome === 'accepted').length;
-      const unchanged = fileCount - missing.length - changed.length;
-      return { unchanged, accepted, failed: fileCount - unchanged - accepted };
+      for await (const _ of outcomes);
+      return {
+        unchanged: fileCount - missing.length - changed.length,
+        accepted: changed.length - refused,
+        failed: missing.length + refused,
+      };
     });
   } finally {
     await db.close();
@@ -83,14 +82,8 @@ async function compareAll(deps: Parameters<typeof comparePage>[0]) {
       all.fileCount += page.fileCount;
       all.missing.push(...page.missing);
       for (const { file, sizeBytes, etag } of page.changed) {
-        const found = { sizeBytes, etag };
-        all.changed.push({
-          id: file.id,
-          storeKey: file.store_key,
-          sizeBytes: file.file_size,
-          etag: file.etag,
-          found,
-        });
+        const { id, store_key: storeKey, file_size, etag: recorded } = file;
+        all.changed.push({ id, storeKey, sizeBytes: file_size, etag: recorded, found: { sizeBytes, etag } });
       }
       after = page.next;
     }
@@ -98,49 +91,50 @@ async function compareAll(deps: Parameters<typeof comparePage>[0]) {
   return all;
 }
 
-/** @throws ObjectFailure if the object has not the bytes that were recorded, or nothing tells */
+/** @throws ObjectFailure if the object does not have the recorded bytes, or they cannot be checked */
 async function accept(
   db: Database,
   objects: ObjectStore,
-  { id, storeKey, sizeBytes, etag, found }: ChangedFile,
+  file: ChangedFile,
   { dryRun, unproved }: AcceptOptions,
   onBytes: (bytes: number) => void,
-): Promise<'accepted'> {
+): Promise<void> {
+  const { id, sizeBytes, etag, found } = file;
   if (found.sizeBytes !== sizeBytes) {
     throw new ObjectFailure(`its object has ${found.sizeBytes} bytes instead of ${sizeBytes}.`);
   }
-  const evidence = await db.kysely
+  const row = await db.kysely
     .selectFrom('files')
-    .select(['etag', 'sha256', 'sha256_state'])
+    .select(['sha256', 'sha256_state'])
     .where('id', '=', id)
     .where('etag', '=', etag)
     .executeTakeFirst();
-  if (evidence === undefined) throw new ObjectFailure('it was changed meanwhile: run the command again.');
-  const proof = await prove(objects, storeKey, sizeBytes, evidence, found.etag, onBytes);
+  if (row === undefined) throw new ObjectFailure('it was changed meanwhile: run the command again.');
+  const sha256 = row.sha256_state === 'mismatch' ? undefined : row.sha256?.toString('hex');
+  const proof = await prove(objects, file, sha256, onBytes);
   if (proof === 'refuted') throw new ObjectFailure('its object has another SHA-256 than was recorded.');
   if (proof === undefined && !unproved) {
     throw new ObjectFailure(
       'its object has the right size, but nothing tells whether it has the bytes that were recorded; --unproved accepts it.',
     );
   }
-  if (!dryRun) {
-    const change = db.kysely.updateTable('files').set({ etag: found.etag });
-    await change.where('id', '=', id).where('etag', '=', etag).execute();
-  }
-  return 'accepted';
+  if (dryRun) return;
+  const change = db.kysely.updateTable('files').set({ etag: found.etag });
+  await change.where('id', '=', id).where('etag', '=', etag).execute();
 }
 
-/** Reads an object, and compares it with what was recorded. Undefined: nothing tells. */
+/**
+ * Reads an object and compares it with what was recorded; undefined if its bytes cannot be checked.
+ * @param sha256 in hex, if one was recorded and not refuted
+ */
 async function prove(
   objects: ObjectStore,
-  storeKey: string,
-  sizeBytes: number,
-  { etag, sha256, sha256_state }: Evidence,
-  expectedEtag: string,
+  { storeKey, sizeBytes, etag, found }: ChangedFile,
+  sha256: string | undefined,
   onBytes: (bytes: number) => void,
 ): Promise<'proved' | 'refuted' | undefined> {
   const object = await objects.read(storeKey);
-  if (object?.etag !== expectedEtag) {
+  if (object?.etag !== found.etag) {
     object?.body.destroy();
     throw new ObjectFailure('its object was changed meanwhile: run the command again.');
   }
@@ -156,19 +150,18 @@ async function prove(
     object.body.destroy();
   }
   const hashed = whole.end();
-  if (sha256 && sha256_state !== 'mismatch') return hashed.sha256 === sha256.toString('hex') ? 'proved' : 'refuted';
+  if (sha256 !== undefined) return hashed.sha256 === sha256 ? 'proved' : 'refuted';
   return [hashed.md5, ...inParts.map((parts) => parts.end())].includes(etag) ? 'proved' : undefined;
 }
 
-/** What S3 makes of an object in parts of this size, from the bytes in turn. */
+/** Computes the ETag of an object in parts of this size from its bytes as they arrive. */
 function startPartHashes(partBytes: number) {
-  const all = createHash('md5');
+  const parts: { etag: string }[] = [];
   let part = createHash('md5');
-  let [count, filled] = [0, 0];
+  let filled = 0;
   const close = () => {
-    all.update(part.digest());
+    parts.push({ etag: part.digest('hex') });
     part = createHash('md5');
-    count += 1;
     filled = 0;
   };
   return {
@@ -183,7 +176,7 @@ function startPartHashes(partBytes: number) {
     },
     end(): string {
       if (filled > 0) close();
-      return `${all.digest('hex')}-${count}`;
+      return joinEtags(parts);
     },
   };
 }

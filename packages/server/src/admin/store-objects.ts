@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
+import { joinEtags } from '@cadiz/store';
 import type { Content, NamedPart, ObjectStore } from '../store/object-store.ts';
 import { checkCopy, hashFile, type Listed } from './objects.ts';
 import { countPartsOf, findPartSizes, leastPartSize, mebibyte } from './part-sizes.ts';
@@ -79,15 +79,15 @@ async function hashParts(
   partBytes: number,
 ): Promise<{ parts: PlannedPart[]; etag: string }> {
   const parts: PlannedPart[] = [];
-  const all = createHash('md5');
+  const etags: { etag: string }[] = [];
   for (let start = 0; start < sizeBytes; start += partBytes) {
     const end = Math.min(start + partBytes, sizeBytes) - 1;
     const hashed = await hashFile(path, undefined, { start, end });
     if (hashed === undefined) throw new Error(`${path} is missing.`);
-    all.update(hashed.md5, 'hex');
+    etags.push({ etag: hashed.md5 });
     parts.push({ start, sizeBytes: hashed.sizeBytes, sha256: hashed.sha256 });
   }
-  return { parts, etag: `${all.digest('hex')}-${parts.length}` };
+  return { parts, etag: joinEtags(etags) };
 }
 
 function toContent(path: string, { start, sizeBytes, sha256 }: PlannedPart, onBytes: (bytes: number) => void): Content {

@@ -10,7 +10,7 @@ import { type Entry, listingKey } from './use-listing.ts';
 
 /** What can be done with the entries of a listing, loaded when it is first asked for. Changes read the listings again. */
 
-const toIds = (entries: readonly Entry[]) => ({
+export const toIds = (entries: readonly Pick<Entry, 'kind' | 'id'>[]) => ({
   fileIds: entries.filter(({ kind }) => kind === 'file').map(({ id }) => id),
   folderIds: entries.filter(({ kind }) => kind === 'folder').map(({ id }) => id),
 });

@@ -14,7 +14,7 @@ import { formatBytes, formatDay } from '../../format.ts';
 import { membersQuery, projectsQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { isTyped } from '../../typed.ts';
-import { refresh } from '../files/commands.ts';
+import { refresh, toIds } from '../files/commands.ts';
 import { FileName } from '../files/file-name.tsx';
 import { Page } from '../page.tsx';
 import './trash.css';
@@ -129,11 +129,7 @@ function RestoreMany({ projectId, entries }: { projectId: string; entries: reado
       const restored = [];
       for (let from = 0; from < entries.length; from += mostAtOnce) {
         const some = entries.slice(from, from + mostAtOnce);
-        const idsOf = (wanted: TrashEntry['kind']) => some.filter(({ kind }) => kind === wanted).map(({ id }) => id);
-        const answer = await clientOf(projectId).files.restoreMany({
-          fileIds: idsOf('file'),
-          folderIds: idsOf('folder'),
-        });
+        const answer = await clientOf(projectId).files.restoreMany(toIds(some));
         restored.push(...(answer.restored ?? []));
       }
       return restored;
