@@ -167,9 +167,12 @@ describe.each(testableKinds)('the usage of each day (%s)', (kind) => {
     const uploads = await Promise.all(
       Array.from({ length: 20 }, () => service.upload({ key }, projectId, Buffer.alloc(3))),
     );
+    // The clock stands still in between: a millisecond more would put all of them after midnight.
+    const at = Date.now();
+    frozen = () => at;
     const now = service.deps.now();
     const midnight = now - (now % dayMilliseconds) + dayMilliseconds;
-    const ahead = now - Date.now();
+    const ahead = now - at;
     // However often each file asks for the time, some come before midnight and some after.
     let asked = 0;
     frozen = () => midnight - ahead + ((asked++ * 7) % 11 < 5 ? -1 : 1);
