@@ -21,6 +21,13 @@ const passedOn = [
   'TMPDIR',
 ];
 
+/**
+ * glibc keeps what is freed in its arenas. Few of them, and pictures outside: what is larger than this is mapped by itself,
+ * and gone once it is freed. By default, the first picture that is freed lifts that limit above the size of most others
+ * ([mallopt(3)](https://man7.org/linux/man-pages/man3/mallopt.3.html)).
+ */
+const givesMemoryBack = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072' };
+
 export interface Child {
   readonly pid: number | undefined;
   /** Its own; removed when it has ended. */
@@ -53,8 +60,8 @@ export function startChild(
 ): Child {
   const folder = mkdtempSync(join(tmpdir(), 'cadiz-images-'));
   const child = fork(program, {
-    // One thread: besides libvips, only small reads and lookups of names use it. Few arenas: glibc keeps what is freed.
-    env: { ...environment(), UV_THREADPOOL_SIZE: '1', MALLOC_ARENA_MAX: '2' },
+    // One thread: besides libvips, only small reads and lookups of names use it.
+    env: { ...environment(), UV_THREADPOOL_SIZE: '1', ...givesMemoryBack },
     execArgv: [],
     // A group of its own, so that what it has started ends with it. That is a session of its own, too, and where Linux shares
     // the cores out among sessions (autogroup), its low priority then counts for nothing beside the service.

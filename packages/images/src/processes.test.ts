@@ -114,6 +114,7 @@ test('a child has nothing of the environment of this process', async () => {
   const passedOn = ['LD_PRELOAD', 'LD_LIBRARY_PATH', 'NODE_EXTRA_CA_CERTS', 'SSL_CERT_FILE', 'SSL_CERT_DIR'];
   expect(names.filter((name) => !passedOn.includes(name ?? ''))).toEqual([
     'MALLOC_ARENA_MAX',
+    'MALLOC_MMAP_THRESHOLD_',
     'NODE_CHANNEL_FD',
     'NODE_CHANNEL_SERIALIZATION_MODE',
     'TMPDIR',
@@ -126,6 +127,17 @@ test('a child is replaced after so many images', async () => {
   for (const name of ['1', '2', '3', '4', '5']) await makeOne(images, name);
   expect(new Set(started).size).toBe(3);
   expect(images.figures()).toMatchObject({ made: 5, restarts: 2 });
+});
+
+test('what a large image took is given back, and its child makes the next', async () => {
+  const avif = readFileSync(new URL('../test/24-megapixels.avif', import.meta.url));
+  const { images, started } = open({ timeoutMs: 120_000 });
+  for (const name of ['first', 'second', 'third']) {
+    await images.render(server.offer(`${name}.avif`, avif), options, () => server.target(name));
+  }
+  expect(started).toHaveLength(1);
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${started[0]}/status`, 'latin1')) ?? [];
+  expect(Number(kibibytes) / 1024).toBeLessThan(160);
 });
 
 test('a child that is killed while it reads fails its job alone, and nothing is put', async () => {
