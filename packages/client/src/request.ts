@@ -11,8 +11,8 @@ export type Secret = string | (() => string | Promise<string>);
 /** A ticket, as the service answers when it is created: with its project and folder, which need not be asked for then. */
 export interface GrantedTicket {
   ticket: string;
-  projectId?: string;
-  folderId?: string | null;
+  projectId?: string | undefined;
+  folderId?: string | null | undefined;
 }
 
 type Granted = string | GrantedTicket;
