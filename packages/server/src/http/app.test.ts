@@ -111,6 +111,28 @@ describe('a body that is not what it should be', () => {
     expect((await createProject(body)).body.issues).toEqual([{ path: 'name', message }]);
   });
 
+  test('what is missing is told as that, whatever the schema says of wrong values', async () => {
+    const told = async (path: string, body: object) => {
+      const { issues } = (await service.call('POST', path, { as: ada, body })).body;
+      return issues.map((issue: { path: string; message: string }) => `${issue.path} ${issue.message}`);
+    };
+    expect(await told('/api/storage/tickets', { projectId, folderId: null })).toEqual([
+      'maxFiles is missing',
+      'maxBytes is missing',
+    ]);
+    const { fileSize: _, ...unsized } = presignBody();
+    expect(await told('/api/storage/presign', unsized)).toEqual(['fileSize is missing']);
+    expect(await told('/api/storage/presign', { ...unsized, fileSize: null })).toEqual([
+      'fileSize must be a whole number of bytes',
+    ]);
+    expect(await told('/api/storage/presign/batch', { projectId, atomic: true, files: [unsized] })).toEqual([
+      'files.0.fileSize is missing',
+    ]);
+    const batch = { as: ada, body: { projectId, files: [presignBody(), unsized] } };
+    const { results } = (await service.call('POST', '/api/storage/presign/batch', batch)).body;
+    expect(results[1].problem.issues).toEqual([{ path: 'fileSize', message: 'is missing' }]);
+  });
+
   test('a length is told in plain words, also where the schema has none', async () => {
     const list = await service.call('GET', `/api/storage/list?projectId=${projectId}&cursor=`, { as: ada });
     expect(list.body.detail).toBe('cursor must not be empty.');
