@@ -143,6 +143,15 @@ describe('a body that is not what it should be', () => {
     expect(presets.body.detail).toMatch(/^imagePresets\.no name is a name that must /);
   });
 
+  test('a type of event that does not exist is told by its place, with an example', async () => {
+    const query = `projectId=${projectId}&types=file.created,file.made`;
+    const issues = [{ path: 'types.1', message: 'must be a type of event such as file.created' }];
+    expect((await service.call('GET', `/api/storage/events?${query}`, { as: ada })).body.issues).toEqual(issues);
+    const body = { url: 'https://app.example.com/', types: ['file.created', 'file.made'] };
+    const webhook = await service.call('POST', `/api/projects/${projectId}/webhooks`, { as: ada, body });
+    expect(webhook.body.issues).toEqual(issues);
+  });
+
   test('the type of a field is told in the words of JSON', async () => {
     const body = { projectId: 1, atomic: 'yes', files: { 0: 'a' } };
     const batch = await service.call('POST', '/api/storage/record/batch', { as: ada, body });
