@@ -85,9 +85,9 @@ export interface FollowOptions<Of extends EventType = EventType> {
 /** Which page of events. */
 export interface EventOptions<Of extends EventType = EventType> extends FollowOptions<Of> {
   /** From 1 to 1000. */
-  limit?: number;
+  limit?: number | undefined;
   /** How many seconds to wait for an event if there is none, at most 30. */
-  wait?: number;
+  wait?: number | undefined;
 }
 
 /** Which page. */
@@ -105,7 +105,7 @@ export interface ListPageOptions extends ListOptions, PageOptions {}
 /** A request to any route of the service that answers JSON. */
 export interface ClientRequest {
   /** GET by default. */
-  method?: Call['method'];
+  method?: Call['method'] | undefined;
   /** From the root of the service on, such as `/api/projects`; each part that is not fixed through `encodeURIComponent`. */
   path: string;
   /** Values that are undefined or null are left out. */
@@ -114,12 +114,12 @@ export interface ClientRequest {
   body?: unknown;
   /** Beside those of every request, such as `X-Invitation`. */
   headers?: Call['headers'];
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Whether repeating it could change something twice, so that it is repeated only if it certainly was not done. By
    * default true for everything but GET.
    */
-  isOnce?: boolean;
+  isOnce?: boolean | undefined;
 }
 
 /** One page of a list. */
@@ -250,11 +250,11 @@ export function createClient(options: UploaderOptions) {
   const getByPath = async (path: string) => get<Folder>('/api/storage/folders', await mine({ path: toPath(path) }));
 
   async function page(listed: ListPageOptions = {}): Promise<Listing> {
-    const { folder, metadata = {}, signal, ...rest } = listed;
+    const { folder, metadata = {}, limit = 1000, signal, ...rest } = listed;
     const folderId = await toFolderId(folder);
     const facts = Object.entries(metadata).map(([name, value]) => [`metadata.${name}`, value]);
     const place = folderId === null ? 'root' : folderId;
-    const query = await mine({ limit: 1000, ...rest, folderId: place, ...Object.fromEntries(facts) });
+    const query = await mine({ limit, ...rest, folderId: place, ...Object.fromEntries(facts) });
     for (let { cursor } = rest; ; ) {
       const found = await send<Listing>({
         method: 'GET',
@@ -361,10 +361,10 @@ export function createClient(options: UploaderOptions) {
       async update(
         id: string,
         change: {
-          fileName?: string;
-          folder?: string | null;
-          metadata?: Record<string, string | number | boolean | null>;
-          externalId?: string | null;
+          fileName?: string | undefined;
+          folder?: string | null | undefined;
+          metadata?: Record<string, string | number | boolean | null> | undefined;
+          externalId?: string | null | undefined;
         },
       ): Promise<File> {
         const { folder, ...rest } = change;
@@ -378,7 +378,10 @@ export function createClient(options: UploaderOptions) {
        */
       copy: async (
         id: string,
-        { folder = null as string | null, ...rest }: { folder?: string | null; fileName?: string } = {},
+        {
+          folder = null as string | null,
+          ...rest
+        }: { folder?: string | null | undefined; fileName?: string | undefined } = {},
       ) => postOnce<File>(at('files', id, '/copy'), { ...rest, folderId: await toFolderId(folder) }),
       /**
        * Puts it into the trash.
@@ -409,7 +412,7 @@ export function createClient(options: UploaderOptions) {
        * const { url } = await cadiz.files.image(id, { w: 640 });
        */
       image: (id: string, image: ImageOptions, how: Omit<UrlOptions, 'image'> = {}) =>
-        post<DownloadUrl>(at('files', id, '/url'), { disposition: 'inline', ...how, image }),
+        post<DownloadUrl>(at('files', id, '/url'), { ...how, disposition: how.disposition ?? 'inline', image }),
       /**
        * URLs for up to a thousand files: each answer has a URL or says why there is none.
        *
@@ -439,7 +442,7 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { url } = await cadiz.files.archive({ folderIds: [folder.id], name: 'holiday' });
        */
-      archive: async (selected: Ids & { name?: string; expiresIn?: number }) =>
+      archive: async (selected: Ids & { name?: string | undefined; expiresIn?: number | undefined }) =>
         post<DownloadUrl>('/api/storage/archives', await mine(selected)),
       /**
        * Moves many files and folders: those with these ids, or everything in one place.
@@ -536,7 +539,10 @@ export function createClient(options: UploaderOptions) {
        * @example
        * await cadiz.folders.update(id, { name: 'Summer', parent: 'holiday/2027' });
        */
-      async update(id: string, { parent, ...rest }: { name?: string; parent?: string | null }): Promise<Folder> {
+      async update(
+        id: string,
+        { parent, ...rest }: { name?: string | undefined; parent?: string | null | undefined },
+      ): Promise<Folder> {
         return patch(at('folders', id), { ...rest, parentId: await toFolderId(parent) });
       },
       /**
@@ -575,10 +581,14 @@ export function createClient(options: UploaderOptions) {
        */
       create: (
         fileId: string,
-        how: { expiresAt?: string; disposition?: 'inline' | 'attachment'; image?: ImageOptions } = {},
+        how: {
+          expiresAt?: string | undefined;
+          disposition?: 'inline' | 'attachment' | undefined;
+          image?: ImageOptions | undefined;
+        } = {},
       ) => postOnce<Link>('/api/storage/links', { fileId, ...how }),
       /** Of one file, or of the whole project. */
-      ...paged<Link, { fileId?: string }>('/api/storage/links', 'links', (asked) =>
+      ...paged<Link, { fileId?: string | undefined }>('/api/storage/links', 'links', (asked) =>
         asked.fileId ? asked : mine(asked),
       ),
       /**
@@ -626,7 +636,11 @@ export function createClient(options: UploaderOptions) {
        */
       create: async (
         name: string,
-        how: { scopes?: Scope[]; folderId?: string | null; expiresAt?: string | null } = {},
+        how: {
+          scopes?: Scope[] | undefined;
+          folderId?: string | null | undefined;
+          expiresAt?: string | null | undefined;
+        } = {},
       ) => postOnce<CreatedApiKey>('/api/api-keys', await mine({ name, ...how })),
       /**
        * The keys of the project, without the keys themselves.
@@ -648,7 +662,7 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { key } = await cadiz.keys.rotate(id, { overlapSeconds: 3600 });
        */
-      rotate: (id: string, how: { overlapSeconds?: number; expiresAt?: string | null } = {}) =>
+      rotate: (id: string, how: { overlapSeconds?: number | undefined; expiresAt?: string | null | undefined } = {}) =>
         postOnce<CreatedApiKey>(`/api/api-keys/${encodeURIComponent(id)}/rotate`, how),
       /**
        * What the key of this client is.
@@ -717,7 +731,7 @@ export function createClient(options: UploaderOptions) {
      * @example
      * const { fileCount, totalBytes, quotaBytes } = await cadiz.usage();
      */
-    usage: async ({ folder }: { folder?: string } = {}) =>
+    usage: async ({ folder }: { folder?: string | undefined } = {}) =>
       get<Usage>('/api/storage/usage', await mine({ folderId: await toFolderId(folder) })),
 
     /**
@@ -726,7 +740,7 @@ export function createClient(options: UploaderOptions) {
      * @example
      * const days = await cadiz.usageDaily({ from: '2027-01-01', to: '2027-01-31' });
      */
-    usageDaily: async (range: { from?: string; to?: string } = {}) =>
+    usageDaily: async (range: { from?: string | undefined; to?: string | undefined } = {}) =>
       (await get<{ days: UsageOfDay[] }>('/api/storage/usage/daily', await mine(range))).days,
   };
 }

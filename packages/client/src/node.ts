@@ -52,7 +52,7 @@ export interface LocalFile extends Source {
  * await cadiz.upload(await openFile('videos/launch.mp4'), { folder: 'press/2027' });
  * @throws CadizError file_unreadable
  */
-export async function openFile(path: string, { type }: { type?: string } = {}): Promise<LocalFile> {
+export async function openFile(path: string, { type }: { type?: string | undefined } = {}): Promise<LocalFile> {
   const facts = await factsOf(path);
   if (!facts.isFile()) throw new CadizError('file_unreadable', `${path} is not a file.`);
   const { size, mtimeMs: lastModified } = facts;

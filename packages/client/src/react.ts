@@ -45,7 +45,7 @@ const nothing = { files: [], folders: [], breadcrumbs: [], nextCursor: null } sa
  * @example
  * const { files, hasMore, loadMore } = useFiles(cadiz, { folder: 'holiday', sort: 'name' });
  */
-export function useFiles(client: Client, listed: ListOptions & { limit?: number } = {}): Files {
+export function useFiles(client: Client, listed: ListOptions & { limit?: number | undefined } = {}): Files {
   const key = JSON.stringify(listed);
   const [state, setState] = useState<{ listing: Listing; isLoading: boolean; error?: CadizError }>({
     listing: nothing,

@@ -11,8 +11,8 @@ export type Secret = string | (() => string | Promise<string>);
 /** A ticket, as the service answers when it is created: with its project and folder, which need not be asked for then. */
 export interface GrantedTicket {
   ticket: string;
-  projectId?: string;
-  folderId?: string | null;
+  projectId?: string | undefined;
+  folderId?: string | null | undefined;
 }
 
 type Granted = string | GrantedTicket;
@@ -81,7 +81,7 @@ export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
   const base = `${options.baseUrl ?? ''}`.replace(/\/+$/, '') || globalThis.location?.origin;
   const [source, another] = [apiKey, ticket, session].filter((one) => one !== undefined);
-  if (!source || another) throw invalid('Give exactly one of apiKey, ticket and session.');
+  if (!source || another) throw invalid('Give exactly one of apiKey, ticket and session; undefined or empty is none.');
 
   /** However many requests are refused at the same time, one new secret is asked for. */
   const grant = once(async (): Promise<Grant> => {

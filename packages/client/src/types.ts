@@ -184,21 +184,21 @@ export interface Counts {
 
 /** Files and folders by their ids. */
 export interface Ids {
-  fileIds?: string[];
-  folderIds?: string[];
+  fileIds?: string[] | undefined;
+  folderIds?: string[] | undefined;
 }
 
 /** Everything directly in one place, or what a search of the whole project finds; also what no page has shown. */
 export type Selection = (InPlace | InProject) & {
   /** Files and folders that are left out. */
-  exceptIds?: string[];
+  exceptIds?: string[] | undefined;
 };
 
 interface InPlace {
   /** A folder's id or path, or null for the root. */
   folder: string | null;
   /** Only what has this in its name. */
-  search?: string;
+  search?: string | undefined;
 }
 
 interface InProject {
@@ -210,7 +210,7 @@ interface InProject {
 /** What a call changes: files and folders by their ids, or a selection. */
 export type Many = (Ids | { select: Selection }) & {
   /** Only count what would change. */
-  dryRun?: boolean;
+  dryRun?: boolean | undefined;
 };
 
 /** A change of more than a thousand files and folders, which goes on in the background. */
@@ -361,17 +361,17 @@ export interface TicketOptions {
   maxFiles: number;
   /** Of all files together. */
   maxBytes: number;
-  maxFileSize?: number;
+  maxFileSize?: number | undefined;
   /** Such as `image/png`, or `image/*`. */
-  mimeTypes?: string[];
+  mimeTypes?: string[] | undefined;
   /** Has the service record what arrives and nobody records within a minute. */
-  autoRecord?: boolean;
+  autoRecord?: boolean | undefined;
   /** In seconds, from 60 to 86,400; 900 by default. */
-  expiresIn?: number;
+  expiresIn?: number | undefined;
   /** The origins of the pages that may use it. */
-  origins?: string[];
+  origins?: string[] | undefined;
   /** Given to every file that is uploaded with it. */
-  metadata?: Metadata;
+  metadata?: Metadata | undefined;
 }
 
 /** A URL of a file for the public, without a credential. */

@@ -25,9 +25,9 @@ export type WebhookHeaders =
 /** How far off a delivery may be. */
 export interface VerifyOptions {
   /** How far the clocks may be apart, in seconds; 300 by default. It keeps old deliveries from being sent again by somebody. */
-  toleranceSeconds?: number;
+  toleranceSeconds?: number | undefined;
   /** Milliseconds since 1970, by default the clock of this machine. */
-  now?: number;
+  now?: number | undefined;
 }
 
 const prefix = 'whsec_';

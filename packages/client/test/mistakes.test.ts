@@ -54,6 +54,11 @@ describe('what a caller has given wrong', () => {
     expect(`${error.stack} ${error.cause}`).not.toMatch(/cz_live_a/);
   });
 
+  test.each([undefined, ''])('is told of a key that is not set: %j', async (apiKey) => {
+    const { code, message } = await errorOf(() => stub.client({ apiKey }));
+    expect([code, message]).toEqual(['invalid_argument', expect.stringContaining('undefined or empty is none')]);
+  });
+
   test('is told of metadata that cannot be sent', async () => {
     const metadata = unsafe<Record<string, string>>({ n: 1n });
     expect(await errorOf(() => stub.client().files.update(id, { metadata }))).toMatchObject({

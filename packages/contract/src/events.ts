@@ -181,6 +181,9 @@ const entries: Record<FeedType, EventEntry> = eventCatalogue;
 /** Every type that can be asked for: all but the test of a webhook. */
 export const feedTypes = allTypes.filter((type) => type !== 'webhook.test') as [FeedType, ...FeedType[]];
 
+/** One of them, in a request. */
+export const feedType = z.enum(feedTypes, { error: 'must be a type of event such as file.created' });
+
 /** The types that only owners see. */
 export const accessTypes: readonly FeedType[] = feedTypes.filter((type) => entries[type].isAccess);
 
@@ -219,7 +222,7 @@ export const EventsQuery = z.object({
     .string()
     .max(2000)
     .transform((text) => text.split(','))
-    .pipe(z.array(z.enum(feedTypes, { error: 'must be types of events, separated by commas' })).min(1))
+    .pipe(z.array(feedType).min(1))
     .optional()
     .meta({ type: 'string', description: 'Only these types, separated by commas.' }),
   limit: pageLimit,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { feedTypes } from './events.ts';
+import { feedType, feedTypes } from './events.ts';
 import { label, timestamp, timestampOut, uuid, uuidOut } from './fields.ts';
 import { By, cursor, pageLimit } from './storage.ts';
 
@@ -24,7 +24,7 @@ const url = z
       'Where events are sent. `https://` and a host with public addresses only, unless WEBHOOK_ALLOW_NETWORKS allows more; without user name and password.',
   });
 const types = z
-  .array(z.enum(feedTypes, { error: 'must be types of events' }), { error: 'must be a list of types, or null for all' })
+  .array(feedType, { error: 'must be a list of types, or null for all' })
   .min(1, { error: 'must name at least one type; null stands for all' })
   .max(feedTypes.length, { error: 'must not name a type twice' })
   .nullable()

@@ -111,6 +111,28 @@ describe('a body that is not what it should be', () => {
     expect((await createProject(body)).body.issues).toEqual([{ path: 'name', message }]);
   });
 
+  test('what is missing is told as that, whatever the schema says of wrong values', async () => {
+    const told = async (path: string, body: object) => {
+      const { issues } = (await service.call('POST', path, { as: ada, body })).body;
+      return issues.map((issue: { path: string; message: string }) => `${issue.path} ${issue.message}`);
+    };
+    expect(await told('/api/storage/tickets', { projectId, folderId: null })).toEqual([
+      'maxFiles is missing',
+      'maxBytes is missing',
+    ]);
+    const { fileSize: _, ...unsized } = presignBody();
+    expect(await told('/api/storage/presign', unsized)).toEqual(['fileSize is missing']);
+    expect(await told('/api/storage/presign', { ...unsized, fileSize: null })).toEqual([
+      'fileSize must be a whole number of bytes',
+    ]);
+    expect(await told('/api/storage/presign/batch', { projectId, atomic: true, files: [unsized] })).toEqual([
+      'files.0.fileSize is missing',
+    ]);
+    const batch = { as: ada, body: { projectId, files: [presignBody(), unsized] } };
+    const { results } = (await service.call('POST', '/api/storage/presign/batch', batch)).body;
+    expect(results[1].problem.issues).toEqual([{ path: 'fileSize', message: 'is missing' }]);
+  });
+
   test('a length is told in plain words, also where the schema has none', async () => {
     const list = await service.call('GET', `/api/storage/list?projectId=${projectId}&cursor=`, { as: ada });
     expect(list.body.detail).toBe('cursor must not be empty.');
@@ -119,6 +141,15 @@ describe('a body that is not what it should be', () => {
     expect(archive.body.detail).toBe('fileIds must have at most 250 entries.');
     const presets = await createProject({ name: 'P', imagePresets: { 'no name': { w: 1 } } });
     expect(presets.body.detail).toMatch(/^imagePresets\.no name is a name that must /);
+  });
+
+  test('a type of event that does not exist is told by its place, with an example', async () => {
+    const query = `projectId=${projectId}&types=file.created,file.made`;
+    const issues = [{ path: 'types.1', message: 'must be a type of event such as file.created' }];
+    expect((await service.call('GET', `/api/storage/events?${query}`, { as: ada })).body.issues).toEqual(issues);
+    const body = { url: 'https://app.example.com/', types: ['file.created', 'file.made'] };
+    const webhook = await service.call('POST', `/api/projects/${projectId}/webhooks`, { as: ada, body });
+    expect(webhook.body.issues).toEqual(issues);
   });
 
   test('the type of a field is told in the words of JSON', async () => {

@@ -170,11 +170,11 @@ function check<T extends z.ZodType>(
     exchange.input = result.data;
     return result.data;
   }
-  throw toInvalid(result.error, what);
+  throw toInvalid(result.error, value, what);
 }
 
-function toInvalid(error: z.ZodError, what: string): Problem {
-  const issues = error.issues.map(toIssue);
+function toInvalid(error: z.ZodError, value: unknown, what: string): Problem {
+  const issues = error.issues.map((issue) => toIssue(issue, value));
   const [first] = issues;
   const more = issues.length > 1 ? ` (and ${issues.length - 1} more)` : '';
   return new Problem('invalid_request', `${first?.path || what} ${first?.message}${more}.`, { issues });
@@ -199,7 +199,9 @@ function checkEach(exchange: Exchange, schema: z.ZodType, value: Batch, { list, 
   // Of an invalid entry, what it should have named may be what it names wrongly.
   const known = results.map(({ data }, index) => data ?? pickNames(sent[index], entry));
   warnOfUnknownNames(exchange, value, { ...read, [list]: known }, schema);
-  const entries = results.map(({ data, error }) => data ?? toInvalid(error as z.ZodError, 'The entry'));
+  const entries = results.map(
+    ({ data, error }, index) => data ?? toInvalid(error as z.ZodError, sent[index], 'The entry'),
+  );
   exchange.input = { ...read, [list]: entries };
   return exchange.input as object;
 }
@@ -218,18 +220,22 @@ const typeNames: Record<string, string> = {
   record: 'an object',
 };
 
-function toIssue(issue: z.core.$ZodIssue): Issue {
-  return { path: issue.path.join('.'), message: toMessage(issue) };
+function toIssue(issue: z.core.$ZodIssue, value: unknown): Issue {
+  const message = issue.code === 'invalid_type' && isMissing(issue.path, value) ? 'is missing' : toMessage(issue);
+  return { path: issue.path.join('.'), message };
+}
+
+function isMissing(path: readonly PropertyKey[], value: unknown): boolean {
+  // The issue does not contain the value, so that no secret can leak through it.
+  const found = path.reduce((at, name) => (at as Record<PropertyKey, unknown> | null | undefined)?.[name], value);
+  return found === undefined;
 }
 
 /**
- * Our own messages already say what is wrong. Zod's default messages for a wrong or missing type are replaced by
- * similar words.
+ * Our own messages already say what is wrong. Zod's default messages for a wrong type are replaced by similar words.
  */
 function toMessage(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.startsWith('Invalid input')) {
-    // The issue does not contain the value, so that no secret can leak through it.
-    if (issue.message.endsWith('received undefined')) return 'is missing';
     return `must be ${typeNames[issue.expected] ?? issue.expected}`;
   }
   if (issue.code === 'invalid_key') return `is a name that ${issue.issues[0]?.message}`;

@@ -96,14 +96,14 @@ describe('a signature that does not match', () => {
   const put = (more: object, headers: Record<string, string>) =>
     send('PUT', store.presign('PUT', 'there', more), { headers, body: '123456789' });
 
-  test('is reported with the values of the signed headers that arrived', async () => {
+  test('is reported with the method and the values of the signed headers that arrived', async () => {
     const short = await put({ contentLength: 10 }, {});
     expect(short.code).toBe('SignatureDoesNotMatch');
     expect(short.text).toContain(`content-length 9, host 127.0.0.1:${store.port}.`);
     const typed = await put({ headers: { 'content-type': 'image/png' } }, { 'content-type': '<text/html>' });
     expect(typed.text).toContain('content-type &lt;text/html&gt;, host');
     const swapped = await send('DELETE', store.presign('PUT', 'there'), { headers: { 'content-type': 'a/b' } });
-    expect(swapped.text).toContain(`with another key: host 127.0.0.1:${store.port}.`);
+    expect(swapped.text).toContain(`with another key: method DELETE, host 127.0.0.1:${store.port}.`);
   });
 
   test('because the body is a stream without a length is told so, and suspects nothing else', async () => {

@@ -4,10 +4,10 @@ import type { IncomingMessage } from 'node:http';
 const telling = ['content-length', 'content-type', 'content-md5', 'if-none-match', 'host'];
 
 /**
- * The values that arrived for the headers a request claims to have signed, to help find out why its signature does not
+ * The method, and the values that arrived for the headers a request claims to have signed, to help find out why its signature does not
  * match. The values that were signed are unknown: only their hash went into the signature.
  */
-export function signatureHint({ url = '', headers }: IncomingMessage): string {
+export function signatureHint({ method, url = '', headers }: IncomingMessage): string {
   const inHeader = /SignedHeaders=([^,\s]*)/.exec(headers.authorization ?? '')?.[1];
   const inQuery = /[?&]X-Amz-SignedHeaders=([^&]*)/.exec(url)?.[1];
   const signed = new Set((inHeader ?? inQuery ?? '').split(/;|%3B/i));
@@ -16,6 +16,6 @@ export function signatureHint({ url = '', headers }: IncomingMessage): string {
     return ' A client that is given a stream must be told its length.';
   }
   const arrived = telling.filter((name) => signed.has(name) && headers[name] !== undefined);
-  if (arrived.length === 0) return '';
-  return ` It was signed for other values than these, or with another key: ${arrived.map((name) => `${name} ${headers[name]}`).join(', ')}.`;
+  const values = [`method ${method}`, ...arrived.map((name) => `${name} ${headers[name]}`)];
+  return ` It was signed for other values than these, or with another key: ${values.join(', ')}.`;
 }
