@@ -39,7 +39,7 @@ export const errorCatalogue = {
     status: 401,
     title: 'The API key is not accepted.',
     happened:
-      'There is no `Authorization: Bearer` header, which `detail` then says, or its key is malformed, unknown, revoked or expired. The answer is the same for all of these keys, so that it gives guessers no hint.',
+      'There is no `Authorization: Bearer` header, or its key is malformed, unknown, revoked or expired. The answer is the same in each case, so that it gives guessers no hint.',
     mend: 'Send `Authorization: Bearer cz_live_…` with a working key. `GET /api/api-keys` shows which keys work; `POST /api/api-keys` creates a new one.',
   },
   invalid_ticket: {

@@ -863,11 +863,11 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
     expect((await service.call('DELETE', `/api/api-keys/${id}`, { as: bob })).body.revokedAt).not.toBeNull();
   });
 
-  test('an unknown, a malformed, a revoked and an expired key', async () => {
-    const list = (key: string) => service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
-    const unknown = await list('x');
-    for (const key of [keys.revoked, keys.expired, 'cz_live_', keys.tied.toLowerCase(), `${keys.tied}0`]) {
-      expect(toBytes(await list(key))).toBe(toBytes(unknown));
+  test('an unknown, a malformed, a revoked and an expired key, and none at all', async () => {
+    const absent = await service.call('GET', `/api/storage/list?projectId=${projectId}`, {});
+    for (const key of [keys.revoked, keys.expired, 'cz_live_', 'x', keys.tied.toLowerCase(), `${keys.tied}0`]) {
+      const answer = await service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
+      expect(toBytes(answer)).toBe(toBytes(absent));
     }
   });
 });
@@ -1044,7 +1044,6 @@ describe('credentials', () => {
     ]) {
       const answer = await service.call('GET', list(), { as: ada, headers: { Authorization: authorization } });
       expect([authorization, answer.body.code]).toEqual([authorization, 'invalid_api_key']);
-      expect(answer.body.detail).toMatch(/ has no bearer token\. Send an API key as Authorization: Bearer cz_live_….$/);
       const managed = await service.call('GET', '/api/projects', {
         as: ada,
         headers: { Authorization: authorization },
@@ -1073,7 +1072,6 @@ describe('credentials', () => {
     for (const name of ['key', 'api_key', 'access_token', 'token', 'authorization']) {
       const answer = await service.call('GET', `${list()}&${name}=${keys.tied}`);
       expect(answer.body.code).toBe('invalid_api_key');
-      expect(answer.body.detail).toMatch(/^There is no Authorization header, and nobody is signed in\. /);
     }
     const cookie = await service.call('GET', list(), { headers: { Cookie: `cadiz.session_token=${keys.tied}` } });
     expect(cookie.body.code).toBe('invalid_api_key');

@@ -16,8 +16,6 @@ import { addWarning } from './unknown-names.ts';
 
 const bearer = /^Bearer +([^\s]+) *$/i;
 
-const howToSend = 'Send an API key as Authorization: Bearer cz_live_….';
-
 /**
  * Identifies the caller of a storage route: by API key, or by session if there is no Authorization header. Returns a
  * promise only if it has to look something up.
@@ -43,7 +41,7 @@ function requireCaller<T>(
   const authorization = exchange.header('authorization');
   if (authorization === undefined) return requireSessionOrKey(deps, exchange);
   const token = bearer.exec(authorization)?.[1];
-  if (token === undefined) return refuseHeader(deps, exchange);
+  if (token === undefined) return refuseKey(deps, exchange);
   return isTicket(token) ? withTicket(deps, exchange, token) : requireKey(deps, exchange, token);
 }
 
@@ -116,13 +114,7 @@ async function requireSessionOrKey(deps: Deps, exchange: Exchange): Promise<Call
   const session = await findSession(deps, exchange);
   if (session) return session;
   await limitAddress(deps, exchange);
-  throw invalidApiKey(`There is no Authorization header, and nobody is signed in. ${howToSend}`);
-}
-
-/** Says only how a header must look, so it gives no hint about keys. */
-async function refuseHeader(deps: Deps, exchange: Exchange): Promise<never> {
-  await limitInvalidKeys(deps, exchange, undefined);
-  throw invalidApiKey(`The Authorization header has no bearer token. ${howToSend}`);
+  throw invalidApiKey();
 }
 
 function admitKey(
