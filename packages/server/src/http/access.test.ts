@@ -865,6 +865,7 @@ describe('what is foreign is answered exactly as what is absent (checklist 31, T
 
   test('an unknown, a malformed, a revoked and an expired key, and none at all', async () => {
     const absent = await service.call('GET', `/api/storage/list?projectId=${projectId}`, {});
+    expect(absent.body.detail).toContain('Send one as Authorization: Bearer cz_live_');
     for (const key of [keys.revoked, keys.expired, 'cz_live_', 'x', keys.tied.toLowerCase(), `${keys.tied}0`]) {
       const answer = await service.call('GET', `/api/storage/list?projectId=${projectId}`, { key });
       expect(toBytes(answer)).toBe(toBytes(absent));
