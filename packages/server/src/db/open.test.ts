@@ -385,12 +385,19 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     const db = await openDatabase({ kind: 'postgres', url: withOptions.href });
     const { signal } = new AbortController();
     const reading = { pace: 'page' as const, userId: 'ada', projectId: 'project', signal };
-    const names = ['search_path', 'statement_timeout', 'enable_sort', 'work_mem'];
+    // The last one frees what a process has locked that is stopped or cut off within a transaction.
+    const names = [
+      'search_path',
+      'statement_timeout',
+      'enable_sort',
+      'work_mem',
+      'idle_in_transaction_session_timeout',
+    ];
     const text = 'select array(select current_setting(name) from unnest($1::text[]) as names (name)) as values';
     const ofListings = await db.listing.query({ name: 'settings', text, values: [names] }, reading);
-    expect(ofListings.rows).toEqual([{ values: ['place,public', '15s', 'off', '64MB'] }]);
+    expect(ofListings.rows).toEqual([{ values: ['place,public', '15s', 'off', '64MB', '15s'] }]);
     const ofOthers = await db.pool.query(text, [names]);
-    expect(ofOthers.rows).toEqual([{ values: ['place,public', '1min', 'on', '5MB'] }]);
+    expect(ofOthers.rows).toEqual([{ values: ['place,public', '1min', 'on', '5MB', '15s'] }]);
     await db.close();
     await drop();
   });

@@ -153,9 +153,15 @@ function createPool(config: PoolConfig): pg.Pool {
 
 /**
  * How long anything may wait for the database, so that callers are told to retry while it hangs, and a locked table
- * does not hold every connection for ever. Behind a pooler, only the last can be set.
+ * does not hold every connection for ever; and how long the database waits for the next statement of a transaction, so that a
+ * process that is stopped or cut off within one does not keep its locks from all others. Behind a pooler, only the last can be set.
  */
-const timeouts = { statement_timeout: 60_000, lock_timeout: 10_000, query_timeout: 300_000 };
+const timeouts = {
+  statement_timeout: 60_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 15_000,
+  query_timeout: 300_000,
+};
 
 /** A pooler that only hands connections around, one that keeps what is prepared, or none. */
 type Pooler = 'plain' | 'prepares' | undefined;

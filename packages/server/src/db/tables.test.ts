@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createServerDatabase, openEmptyDatabase, openTestDatabase, reachableKinds } from '../../test/database.ts';
 import { fromLine, toLine } from './copy-text.ts';
@@ -100,6 +101,23 @@ describe.each(reachableKinds)('tables (%s)', (kind) => {
       const without = { ...all, lines: (table: string) => (table === 'users' ? none() : all.lines(table)) };
       await expect(writeTables(copy.pool, without)).rejects.toThrow(/foreign key/);
       await writeTables(copy.pool, all);
+    } finally {
+      await copy.close();
+    }
+  });
+
+  it('waits for rows for any length of time', async () => {
+    const all = await readAll(db);
+    const copy = await openEmptyDatabase(kind);
+    try {
+      // The pool uses the same connection again, as nobody else needs one.
+      await copy.pool.query("set idle_in_transaction_session_timeout = '50ms'");
+      const lines = async function* (table: string) {
+        await delay(table === 'users' ? 300 : 0);
+        yield* all.lines(table);
+      };
+      await writeTables(copy.pool, { ...all, lines });
+      expect((await readAll(copy)).texts).toEqual(all.texts);
     } finally {
       await copy.close();
     }

@@ -24,7 +24,10 @@ export class DatabaseNotEmpty extends Error {
 export async function writeTables(pool: pg.Pool, source: TableSource): Promise<void> {
   const client = await pool.connect();
   try {
-    await client.query('begin; set local statement_timeout = 0; set local lock_timeout = 0');
+    const withoutTimeouts = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(
+      (name) => `set local ${name} = 0`,
+    );
+    await client.query(['begin', ...withoutTimeouts].join('; '));
     await requireEmpty(client);
     await migrateInto(client, source.migrations);
     const keys = await deferForeignKeys(client);
