@@ -102,11 +102,14 @@ describe.runIf(triesJourneys)('a comparison with the object store', () => {
   test('names the files whose objects are gone or have changed, leads to them, and says what to do', async () => {
     const projectId = await cadiz.createProject('Damaged');
     const client = await cadiz.connect(projectId);
-    const [lost, altered] = await Promise.all(
-      ['lost.txt', 'altered.txt', 'whole.txt'].map((name) => client.upload(new Blob([name]), { name, folder: 'deep' })),
+    const [lost, altered, turned] = await Promise.all(
+      ['lost.txt', 'altered.txt', '\u202egpj.exe', 'whole.txt'].map((name) =>
+        client.upload(new Blob([name]), { name, folder: 'deep' }),
+      ),
     );
     const store = await openStore();
-    await store.send(new DeleteObjectCommand({ Bucket: 'cadiz', Key: lost?.storeKey ?? '' }));
+    for (const gone of [lost, turned])
+      await store.send(new DeleteObjectCommand({ Bucket: 'cadiz', Key: gone?.storeKey ?? '' }));
     await store.send(new PutObjectCommand({ Bucket: 'cadiz', Key: altered?.storeKey ?? '', Body: 'ALTERED.txt' }));
     store.destroy();
 
@@ -117,9 +120,15 @@ describe.runIf(triesJourneys)('a comparison with the object store', () => {
     await page.getByText('cadiz admin accept').waitFor();
     expect(await page.getByText('whole.txt').count()).toBe(0);
     await page.getByText('Which files have no object').click();
+    // As a whole, it would be shown as `exe.jpg`.
+    expect(await page.getByRole('link', { name: 'gpj.exe' }).locator('.ext').innerText()).toBe('.exe');
     expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('link', { name: 'lost.txt' }).click();
     await page.getByRole('dialog').getByText('lost.txt').first().waitFor();
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /^Its object is gone from the object store\.$/ })
+      .waitFor();
     expect(cadiz.complaints).toEqual([]);
   });
 });

@@ -63,6 +63,9 @@ describe('requests that a client sends without waiting for answers', () => {
     const closed: Promise<unknown>[] = [];
     const server = createBoundedServer({});
     server.on('connection', (socket) => closed.push(once(socket, 'close')));
+    server.on('clientError', (error: NodeJS.ErrnoException, socket) =>
+      refuseConnection(error, socket, () => ({ status: 400, headers: [], body: 'refused' })),
+    );
     server.on(
       'request',
       inTurn(({ url }, response) => handled.push({ url, response })),
@@ -85,6 +88,43 @@ describe('requests that a client sends without waiting for answers', () => {
       await expect.poll(() => text).toContain(`answer ${turn}`);
     }
     expect(text.match(/answer \d/g)).toEqual(['answer 1', 'answer 2', 'answer 3']);
+  });
+
+  test('are answered before bytes after them that are no request are refused', async () => {
+    const { socket, handled } = await open();
+    const answers = readToEnd(socket);
+    socket.write(get('/1') + get('/2'));
+    await expect.poll(() => handled).toHaveLength(1);
+    handled[0]?.response.writeHead(200, { 'Content-Length': 8 }).write('answer');
+    socket.write('no request\r\n\r\n');
+    await delay(50);
+    socket.write('nor is this\r\n\r\n');
+    handled[0]?.response.end(' 1');
+    await expect.poll(() => handled).toHaveLength(2);
+    handled[1]?.response.end('answer 2');
+    expect((await answers).match(/HTTP\/1.1 \d+|answer \d|refused/g)).toEqual([
+      ...['HTTP/1.1 200', 'answer 1', 'HTTP/1.1 200', 'answer 2'],
+      ...['HTTP/1.1 400', 'refused'],
+    ]);
+  });
+
+  test('are answered before one with a malformed body is refused', async () => {
+    const { socket, handled } = await open();
+    const answers = readToEnd(socket);
+    socket.write(`${get('/1')}POST /2 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nno size\r\n`);
+    await expect.poll(() => handled).toHaveLength(1);
+    handled[0]?.response.end('answer 1');
+    expect((await answers).match(/answer \d|refused/g)).toEqual(['answer 1', 'refused']);
+  });
+
+  test('are cut off if the body of one that is being answered is malformed', async () => {
+    const { socket, handled } = await open();
+    const answers = readToEnd(socket);
+    socket.write('POST /1 HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+    await expect.poll(() => handled).toHaveLength(1);
+    handled[0]?.response.writeHead(200, { 'Content-Length': 1000 }).write('begun');
+    socket.write('no size\r\n');
+    expect((await answers).match(/HTTP\/1.1 \d+|begun|refused/g)).toEqual(['HTTP/1.1 200', 'begun']);
   });
 
   test('and wait when the connection closes are not handled at all', async () => {

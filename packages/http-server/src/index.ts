@@ -34,7 +34,9 @@ export function createBoundedServer(options: http.ServerOptions): http.Server {
 
 /** How many requests of one connection may wait for their turn. No client needs that many, and each takes memory. */
 const mostInTurn = 100;
-const inTurnOf = new WeakMap<Duplex, number>();
+
+/** The answers that a connection still waits for, in the order of its requests. */
+const pendingOf = new WeakMap<Duplex, http.ServerResponse[]>();
 
 /**
  * Handles the requests of a connection one after the other, although a client may send several without waiting for answers
@@ -45,22 +47,22 @@ const inTurnOf = new WeakMap<Duplex, number>();
  */
 export function inTurn(handle: http.RequestListener): http.RequestListener {
   return (request, response) => {
+    const { socket } = request;
+    const pending = pendingOf.get(socket) ?? [];
+    if (pending.length > mostInTurn) {
+      socket.destroy();
+      return;
+    }
+    if (pending.push(response) === 1) pendingOf.set(socket, pending);
+    response.once('close', () => pending.shift());
     if (response.socket) {
       handle(request, response);
       return;
     }
-    const { socket } = request;
-    const waiting = inTurnOf.get(socket) ?? 0;
-    if (waiting >= mostInTurn) {
-      socket.destroy();
-      return;
-    }
-    inTurnOf.set(socket, waiting + 1);
     const assignSocket = response.assignSocket.bind(response);
     // Node calls it when the answer before this one has been sent.
     response.assignSocket = (own) => {
       assignSocket(own);
-      inTurnOf.set(socket, (inTurnOf.get(socket) ?? 1) - 1);
       handle(request, response);
     };
   };
@@ -74,9 +76,13 @@ export interface Refusal {
   body: string | Buffer;
 }
 
+/** Connections that are refused once the requests before have been answered. */
+const refused = new WeakSet<Duplex>();
+
 /**
  * Answers a `clientError` of Node's server, or another connection that has no request, and closes it. Without a request there
- * is no response object either, so the answer is written by hand.
+ * is no response object either, so the answer is written by hand: after those to the requests before (`inTurn`), and not at all
+ * if the request that is at fault is being answered.
  *
  * @param refuse - what to answer; not called when nobody would read it
  */
@@ -89,7 +95,29 @@ export function refuseConnection(
     socket.destroy();
     return;
   }
-  const { status, headers, body } = refuse(error);
+  // Node reports the error again with whatever else arrives.
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  const pending = pendingOf.get(socket) ?? [];
+  const last = pending.at(-1);
+  const atFault = last?.req.complete === false ? last : undefined;
+  const before = atFault ? pending.at(-2) : last;
+  const end = () => {
+    // The answer before may have been the last that its client wanted.
+    if (!socket.writable) return;
+    if (atFault?.headersSent) closeAnswered(socket, atFault);
+    else writeRefusal(socket, refuse(error));
+  };
+  if (before) before.once('close', end);
+  else end();
+}
+
+function closeAnswered(socket: Duplex, { writableEnded }: http.ServerResponse): void {
+  if (writableEnded) socket.end(() => socket.destroy());
+  else socket.destroy();
+}
+
+function writeRefusal(socket: Duplex, { status, headers, body }: Refusal): void {
   const all = [...headers, 'Content-Length', String(Buffer.byteLength(body))];
   const lines = all.map((part, index) => (index % 2 === 0 ? `${part}: ` : `${part}\r\n`)).join('');
   // Ending it is not enough: a client that is slow on purpose would keep its own half open.

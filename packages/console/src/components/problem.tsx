@@ -21,24 +21,24 @@ export const problemOf = (error: unknown, path: string): string | undefined =>
 /** An error: what happened, what to do, and the request id, copied in one click. */
 export function ProblemNote({ error, action }: { error: unknown; action?: ReactNode }) {
   if (!error) return null;
-  const requestId = isCadizError(error) ? error.requestId : undefined;
-  const code = isCadizError(error) ? error.code : 'error';
   const details = detailsOf(error);
   return (
     <div className="note bad" role="alert">
       <CircleAlert className="i" aria-hidden="true" />
       <div className="grow stack g1">
         <span>{messageOf(error)}</span>
-        <span className="line wrap cap second">
-          <span className="mono">{code}</span>
-          {details && (
-            <>
-              <span>{text.errors.requestId}</span>
-              <span className="mono">{requestId}</span>
-              <CopyButton value={details} label={text.errors.copyDetails} />
-            </>
-          )}
-        </span>
+        {isCadizError(error) && (
+          <span className="line wrap cap second">
+            <span className="mono">{error.code}</span>
+            {details && (
+              <>
+                <span>{text.errors.requestId}</span>
+                <span className="mono">{error.requestId}</span>
+                <CopyButton value={details} label={text.errors.copyDetails} />
+              </>
+            )}
+          </span>
+        )}
       </div>
       {action}
     </div>

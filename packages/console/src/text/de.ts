@@ -268,7 +268,8 @@ export const de: Widen<typeof en> = {
     hasLocation: 'Verrät, wo es aufgenommen wurde',
     none: 'Für diese Art von Datei gibt es keine Vorschau',
     unshown: 'Der Browser kann diese Datei nicht zeigen',
-    unreadable: (status) => `Der Objektspeicher antwortete ${status}.`,
+    unreadable: (status) =>
+      status === 404 ? 'Ihr Objekt ist nicht mehr im Objektspeicher.' : `Der Objektspeicher antwortete ${status}.`,
     cut: (size) => `Gezeigt werden die ersten ${size}.`,
     bytes: (count) => plural(count, 'Byte', 'Bytes'),
     looksLike: (type) => `Sieht nach ${type} aus`,
@@ -499,6 +500,7 @@ export const de: Widen<typeof en> = {
     none: 'Der Papierkorb ist leer',
     noneHint: 'Was du löschst, kommt zuerst hierher.',
     where: 'War in',
+    folderGone: 'einem gelöschten Ordner',
     deleted: 'Gelöscht',
     until: 'Bleibt bis',
     restore: 'Zurückholen',

@@ -266,7 +266,8 @@ export const en = {
     hasLocation: 'Says where it was taken',
     none: 'This kind of file has no preview',
     unshown: 'The browser cannot show this file',
-    unreadable: (status: number) => `The object store answered ${status}.`,
+    unreadable: (status: number) =>
+      status === 404 ? 'Its object is gone from the object store.' : `The object store answered ${status}.`,
     cut: (size: string) => `The first ${size} are shown.`,
     bytes: (count: number) => plural(count, 'byte', 'bytes'),
     looksLike: (type: string) => `Looks like ${type}`,
@@ -494,6 +495,7 @@ export const en = {
     none: 'The trash is empty',
     noneHint: 'What you delete comes here first.',
     where: 'Was in',
+    folderGone: 'a deleted folder',
     deleted: 'Deleted',
     until: 'Kept until',
     restore: 'Restore',

@@ -21,7 +21,7 @@ import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { toLoggedRequest } from './logged-request.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
-import { NodeExchange, writeTo } from './node.ts';
+import { NodeExchange, toLocal, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';
@@ -69,6 +69,7 @@ export function createApp(deps: Deps): App {
   const site = createSite(common, deps.config.objectStore.publicEndpoint);
   return {
     listener(request, response) {
+      request.url = toLocal(request.url);
       if (site(request, response)) return undefined;
       return answer(deps, common, new NodeExchange(request, response), (answered) => {
         // The next request on this connection would find no process.

@@ -16,7 +16,7 @@ const noProxy = { code: 'HPE_INVALID_METHOD', rawPacket: Buffer.from('CONNECT / 
 /** @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's */
 export async function listen(app: App, host: string, port: number, limits = slowest): Promise<Listening> {
   const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
-    if (isAmbiguous(request)) refuseRequest(app, request, response);
+    if (isAmbiguous(request)) refuseRequest(app, response);
     else void app.listener(request, response);
   };
   // Node would answer a request without Host itself, without our headers: `isAmbiguous` looks for it.
@@ -41,17 +41,12 @@ export async function listen(app: App, host: string, port: number, limits = slow
   return serve(server, host, port);
 }
 
-/** Connections that have been refused and get no second answer, whatever else Node finds wrong with their bytes. */
-const refused = new WeakSet<Duplex>();
-
-function refuseRequest(app: App, { socket }: http.IncomingMessage, response: http.ServerResponse): void {
-  refused.add(socket);
+function refuseRequest(app: App, response: http.ServerResponse): void {
   writeWhole(response, app.refuse(new Error('The request can be read in two ways')));
 }
 
 function refuse(app: App, error: NodeJS.ErrnoException, socket: Duplex): void {
-  if (refused.has(socket)) socket.end(() => socket.destroy());
-  else refuseConnection(error, socket, (cause) => app.refuse(cause));
+  refuseConnection(error, socket, (cause) => app.refuse(cause));
 }
 
 /** @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's */

@@ -29,7 +29,7 @@ export class NodeExchange implements Exchange {
   readonly #search: string;
 
   constructor(request: IncomingMessage, response: ServerResponse) {
-    const target = toLocal(request.url ?? '/');
+    const target = request.url ?? '/';
     const mark = target.indexOf('?');
     this.method = request.method ?? 'GET';
     this.path = mark === -1 ? target : target.slice(0, mark);
@@ -112,9 +112,9 @@ async function streamTo(response: ServerResponse, answer: Response, log: Logger)
   }
 }
 
-/** The request-target is a path with a query; a proxy may send a whole URL (RFC 9112 §3.2.2). */
-function toLocal(target: string): string {
-  return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*/i, '');
+/** The path and query of a request-target: a proxy may send a whole URL, in which `/` may be missing (RFC 9112 §3.2.2). */
+export function toLocal(target = '/'): string {
+  return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*\/?/i, '/');
 }
 
 function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {

@@ -9,6 +9,7 @@ import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { Details } from './details.tsx';
+import { FileName } from './file-name.tsx';
 import { isGone, WaysOn } from './gone.tsx';
 import { Links } from './links.tsx';
 import { download } from './load-commands.ts';
@@ -93,9 +94,7 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
           onKeyDown={onKeyDown}
         >
           <header>
-            <b className="clip grow">
-              <bdi>{file?.fileName}</bdi>
-            </b>
+            <b className="clip grow">{file && <FileName name={file.fileName} />}</b>
             {file && <DownloadButton projectId={projectId} file={file} />}
             <Dialog.Close render={<IconButton icon={X} label={text.common.close} />} />
           </header>

@@ -8,6 +8,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
 import { later } from '../../text/later.ts';
+import { FileName } from '../files/file-name.tsx';
 import './settings.css';
 
 type Reconciliation = Answer<'getReconciliation'>;
@@ -107,8 +108,14 @@ function Affected({ projectId, found: { count, examples }, title, remedy }: Affe
       <ul className="affected">
         {examples.map(({ fileId, fileName, fileSize }) => (
           <li key={fileId} className="line">
-            <Link to="/projects/$projectId/files" params={{ projectId }} search={{ file: fileId }} className="clip">
-              <bdi>{fileName}</bdi>
+            <Link
+              to="/projects/$projectId/files"
+              params={{ projectId }}
+              search={{ file: fileId }}
+              className="clip"
+              aria-label={fileName}
+            >
+              <FileName name={fileName} />
             </Link>
             <span className="quiet num">{formatBytes(fileSize)}</span>
           </li>

@@ -151,6 +151,12 @@ function RestoreMany({ projectId, entries }: { projectId: string; entries: reado
   );
 }
 
+/** Of what was in a folder that is in the trash itself, the service names no path. */
+function placeOf({ path, parentId }: TrashEntry): string {
+  if (path.length > 0) return path.map(({ name }) => name).join(' / ');
+  return parentId === null ? '/' : text.trash.folderGone;
+}
+
 interface RowProps {
   projectId: string;
   entry: TrashEntry;
@@ -196,7 +202,7 @@ function Row({ projectId, entry, mayChange, isChosen, onChoose }: RowProps) {
         </small>
       </td>
       <td className="clip only-wide">
-        <bdi>{entry.path.map(({ name }) => name).join(' / ') || '/'}</bdi>
+        <bdi>{placeOf(entry)}</bdi>
       </td>
       <td className="end num only-wide">{formatBytes(entry.bytes)}</td>
       <td className="only-wide">
