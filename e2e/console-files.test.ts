@@ -110,7 +110,16 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.getByRole('button', { name: 'Restore 3 items' }).click();
     await page.getByText('3 items are back. What had a name that was taken has another now.').waitFor();
     await page.getByRole('button', { name: 'Empty the trash' }).waitFor();
+    // The button that was pressed is gone.
+    await page.locator('h1:focus').waitFor();
     expect((await cadiz.trash.page()).items.map(({ name }) => name)).toEqual(['a.txt', 'inside.txt']);
+    await page
+      .getByRole('row')
+      .filter({ hasText: 'inside.txt' })
+      .getByRole('button', { name: 'Restore' })
+      .press('Enter');
+    await page.getByRole('checkbox', { name: 'Select inside.txt' }).waitFor({ state: 'detached' });
+    await page.locator('h1:focus').waitFor();
     const back = await cadiz.files.page({ folder: null, sort: 'name' });
     expect(back.files.map(({ fileName }) => fileName)).toEqual(['b.txt', 'c.txt']);
     expect(back.folders).toHaveLength(2);

@@ -151,9 +151,9 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     const { projectId, cadiz } = await openProject('Renamed');
     await cadiz.upload(toFile('old.txt'));
     const page = await openFiles(projectId);
-    const title = page.locator('.view > header bdi');
+    const title = page.locator('.view > header .name');
     await page.getByRole('link', { name: 'old.txt' }).click();
-    await expect.poll(() => title.innerText()).toBe('old.txt');
+    await expect.poll(() => title.textContent()).toBe('old.txt');
     await page.keyboard.press('Escape');
     await title.waitFor({ state: 'detached' });
     await page.keyboard.press('F2');
@@ -161,7 +161,7 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.keyboard.press('Enter');
     await page.getByRole('link', { name: 'new.txt' }).click();
     await title.waitFor();
-    expect(await title.innerText()).toBe('new.txt');
+    expect(await title.textContent()).toBe('new.txt');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

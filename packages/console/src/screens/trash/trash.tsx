@@ -43,7 +43,7 @@ export function Trash() {
         entries.length > 0 &&
         // In one place: what is chosen is not what would go for good.
         (chosen.length > 0 ? (
-          <RestoreMany projectId={projectId} entries={chosen} />
+          <RestoreMany projectId={projectId} entries={chosen} onDone={() => setIds(new Set())} />
         ) : (
           <Button icon={Trash2} onClick={() => setAsking(true)}>
             {trash.empty}
@@ -121,8 +121,14 @@ export function Trash() {
 /** The most that the service restores with one request. */
 const mostAtOnce = 1000;
 
+interface RestoreManyProps {
+  projectId: string;
+  entries: readonly TrashEntry[];
+  onDone: () => void;
+}
+
 /** Restores what is chosen. */
-function RestoreMany({ projectId, entries }: { projectId: string; entries: readonly TrashEntry[] }) {
+function RestoreMany({ projectId, entries, onDone }: RestoreManyProps) {
   const { trash } = text;
   const { mutate, isPending } = useMutation({
     mutationFn: async () => {
@@ -136,6 +142,7 @@ function RestoreMany({ projectId, entries }: { projectId: string; entries: reado
     },
     onError: toastError,
     onSuccess: (restored) => {
+      onDone();
       const how = [
         restored.some(({ movedToRoot }) => movedToRoot) && trash.someMovedToRoot,
         restored.some(({ renamedFrom }) => renamedFrom !== null) && trash.someRenamed,

@@ -889,13 +889,17 @@ describe('nothing is left behind', () => {
     const { id } = await record(await paint(3000, 2000));
     const call = (w: number) => other.call('GET', `/api/storage/files/${id}/image?w=${w}`, { key: library.key });
     const widths = Array.from({ length: series({ full: 60, ci: 20, short: 15 }) }, (_, index) => 700 + index);
+    let killed: number[] = [];
     for (const width of widths) {
       const answering = call(width);
       await delay(Math.random() * 250);
-      for (const pid of pids) process.kill(pid, 'SIGKILL');
+      killed = [...pids];
+      for (const pid of killed) process.kill(pid, 'SIGKILL');
       const answer = await answering;
       if (answer.status !== 302) await expectProblem(Promise.resolve(answer), 503, 'image_not_ready');
     }
+    // One that had answered before it was killed would be given the next image until its end is known.
+    await expect.poll(() => killed.filter((pid) => pids.has(pid))).toEqual([]);
     expect(mortal.figures().restarts).toBeGreaterThan(5);
     expect(new Set((await rowsOf(id)).map(({ state }) => state))).toContain('abandoned');
     const keysOfRows = (await rowsOf(id)).map(({ store_key }) => store_key);
