@@ -225,13 +225,14 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await tested.ask('POST', '/api/storage/folders', { projectId, name: 'Another', parentId: null });
     await expect.poll(() => waiting).toBe(2);
     await tested.ask('DELETE', `/api/projects/${projectId}`);
-    await dialog.getByRole('button', { name: 'Create' }).click();
-    await dialog.getByText('There is no such project').waitFor();
-    await page.getByRole('heading', { name: 'There is no such project', includeHidden: true }).first().waitFor();
+    // At once, before anything that is read now and then says so.
     await uploading
       .locator('input[type=file]')
       .first()
       .setInputFiles({ name: 'a.txt', mimeType: 'text/plain', buffer: Buffer.from('a') });
+    await dialog.getByRole('button', { name: 'Create' }).click();
+    await dialog.getByText('There is no such project').waitFor();
+    await page.getByRole('heading', { name: 'There is no such project', includeHidden: true }).first().waitFor();
     await uploading.getByRole('heading', { name: 'There is no such project' }).first().waitFor();
     expect(await uploading.getByRole('button', { name: 'New folder' }).count()).toBe(0);
     expect(tested.complaints).toEqual([]);
