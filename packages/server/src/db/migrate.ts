@@ -9,10 +9,10 @@ const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
 const lockKey = 0x6361_6469;
 
 /**
- * A migration may take any length of time, and so may waiting for the process that runs it, whatever the role or the database
- * allows otherwise. PostgreSQL has had `transaction_timeout` since 17.
+ * Lifts all timeouts for the rest of a transaction, whatever the role or the database allows otherwise: a migration may take any
+ * length of time, and so may waiting for the process that runs it. PostgreSQL has had `transaction_timeout` since 17.
  */
-const withoutTimeouts = `
+export const withoutTimeouts = `
   select set_config(name, '0', true) from pg_settings
   where name in ('statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')`;
 

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { fromLine } from './copy-text.ts';
-import { type Applied, migrateInto } from './migrate.ts';
+import { type Applied, migrateInto, withoutTimeouts } from './migrate.ts';
 import type { Sequence } from './read-tables.ts';
 
 /** The tables of a backup, and the schema that they had. */
@@ -24,10 +24,8 @@ export class DatabaseNotEmpty extends Error {
 export async function writeTables(pool: pg.Pool, source: TableSource): Promise<void> {
   const client = await pool.connect();
   try {
-    const withoutTimeouts = ['statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout'].map(
-      (name) => `set local ${name} = 0`,
-    );
-    await client.query(['begin', ...withoutTimeouts].join('; '));
+    await client.query('begin');
+    await client.query(withoutTimeouts);
     await requireEmpty(client);
     await migrateInto(client, source.migrations);
     const keys = await deferForeignKeys(client);
