@@ -81,7 +81,7 @@ export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
   const base = `${options.baseUrl ?? ''}`.replace(/\/+$/, '') || globalThis.location?.origin;
   const [source, another] = [apiKey, ticket, session].filter((one) => one !== undefined);
-  if (!source || another) throw invalid('Give exactly one of apiKey, ticket and session; undefined or empty is none.');
+  if (!source || another) throw invalid('Give exactly one of apiKey, ticket and session, not undefined or empty.');
 
   /** However many requests are refused at the same time, one new secret is asked for. */
   const grant = once(async (): Promise<Grant> => {

@@ -56,7 +56,7 @@ describe('what a caller has given wrong', () => {
 
   test.each([undefined, ''])('is told of a key that is not set: %j', async (apiKey) => {
     const { code, message } = await errorOf(() => stub.client({ apiKey }));
-    expect([code, message]).toEqual(['invalid_argument', expect.stringContaining('undefined or empty is none')]);
+    expect([code, message]).toEqual(['invalid_argument', expect.stringContaining('not undefined or empty')]);
   });
 
   test('is told of metadata that cannot be sent', async () => {
