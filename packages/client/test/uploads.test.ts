@@ -294,6 +294,39 @@ test('a queue whose files are added, retried and resumed one by one looks at no 
   expect(looks).toBe(120);
 });
 
+/** The request and how many files the store had by then, for each that presigns. */
+function followPresigning() {
+  const presigned: [route: string, puts: number][] = [];
+  const fetch: typeof stub.fetch = (input, init) => {
+    const [, route] = /\/(presign.*)/.exec(String(input)) ?? [];
+    if (route) presigned.push([route, stub.puts]);
+    return stub.fetch(input, init);
+  };
+  return { presigned, fetch };
+}
+
+test('the next batch is presigned before the last one has been sent, if that is not much', async () => {
+  const { presigned, fetch } = followPresigning();
+  const small = Array.from({ length: 200 }, (_, index) => file(`${index}`));
+  await stub.client({ fetch, concurrency: 1 }).uploads.create(small).done();
+  expect(presigned.map(([route]) => route)).toEqual(['presign/batch', 'presign/batch']);
+  expect(presigned[1]?.[1]).toBeLessThan(50);
+
+  const larger = Array.from({ length: 200 }, (_, index) => new File([new Uint8Array(100_000)], `${index}`));
+  stub.puts = 0;
+  await stub.client({ fetch, concurrency: 1 }).uploads.create(larger).done();
+  expect(presigned[3]?.[1]).toBeGreaterThan(90);
+});
+
+test('of files that are added one by one, batches are presigned', async () => {
+  const { presigned, fetch } = followPresigning();
+  const queue = stub.client({ fetch, concurrency: 4 }).uploads.create([]);
+  for (let index = 0; index < 100; index++) queue.add([file(`${index}`)]);
+  const { uploads } = await queue.done();
+  expect(uploads.every(({ state }) => state === 'done')).toBe(true);
+  expect(presigned.length).toBeLessThan(10);
+});
+
 test('of a batch, those are uploading whose bytes are being sent, and the others wait', async () => {
   const cadiz = stub.client({ concurrency: 2 });
   const queue = cadiz.uploads.create(Array.from({ length: 30 }, (_, index) => file(`${index}`)));

@@ -70,6 +70,9 @@ export interface UploadQueue {
 /** The most bytes of small files in one batch: a phone that sends 1 Mbit/s has sent them before their URLs expire. */
 const batchBytes = 64 * 1024 ** 2;
 
+/** With as little as this left to send, in bytes, the next batch is presigned: no slot waits for the service then. */
+const aheadBytes = 512 * 1024;
+
 /** What has yet to end. */
 const open: readonly UploadState[] = ['waiting', 'uploading', 'paused'];
 
@@ -151,11 +154,20 @@ export function createQueue(
     }, tellMilliseconds);
   }
 
-  /** Starts what there is room for: a batch more as soon as the last one keeps no slot waiting. */
+  /** Starts what there is room for, in batches. */
   function pump(): void {
-    while (waiting.size > 0 && sending.size < uploader.concurrency && !resumed) start(nextBatch());
+    while (waiting.size > 0 && hasRoom() && !resumed) start(nextBatch());
     if (!isIdle()) return;
     for (const resolve of whenIdle.splice(0)) resolve();
+  }
+
+  function hasRoom(): boolean {
+    if (sending.size < uploader.concurrency) return true;
+    // Few more than are on their way would be a batch too small: files are often added one by one.
+    if (sending.size >= Math.min(waiting.size, batchSize)) return false;
+    let bytes = 0;
+    for (const { view } of sending) bytes += view.size;
+    return bytes < aheadBytes;
   }
 
   /** What is canceled counts as over, even if its batch has yet to end: while the queue is paused, that can take long. */
