@@ -91,8 +91,8 @@ test.each([
     export const upload = (options) => createUploader(options).upload;
     export { isCadizError };`,
   ],
-  ['uploads in a queue', 7057, `export { createUploader, createQueue, isCadizError } from '@cadiz/client/upload';`],
-  ['everything', 8829, `export { createClient, CadizError, isCadizError } from '@cadiz/client';`],
+  ['uploads in a queue', 7088, `export { createUploader, createQueue, isCadizError } from '@cadiz/client/upload';`],
+  ['everything', 8858, `export { createClient, CadizError, isCadizError } from '@cadiz/client';`],
   ['webhooks', 1100, `export { verifyWebhook } from '@cadiz/client/webhooks';`],
   ['the hooks', 1500, `export { useUploads, useFiles } from '@cadiz/client/react';`],
 ])('stays small: %s', async (_, limit, code) => {
