@@ -79,6 +79,10 @@ export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Prom
   return { url, from: 'environment', apiKey: env.CADIZ_API_KEY, ...given, ...(storedProjectId && { storedProjectId }) };
 }
 
+/** How to get from a key to an account: that of the environment takes precedence over a session. */
+export const toLoginAccount = ({ url, from }: Target): string =>
+  `cadiz login --account ${url}${from === 'environment' ? ', and unset CADIZ_API_KEY' : ''}`;
+
 /** Changes what is stored of one service; `undefined` forgets it. */
 export async function store(env: NodeJS.ProcessEnv, url: string, service: StoredService | undefined): Promise<void> {
   const { current, services } = await readStored(env);

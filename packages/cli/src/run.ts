@@ -192,7 +192,9 @@ async function completeLine(words: string[], surroundings: Prepared): Promise<un
 function tell(output: Output, error: unknown, unreachable: string | undefined): number {
   const told = toTold(error, unreachable);
   output.fail(told);
-  if (!(error instanceof Failure) && error instanceof Error && error.stack) output.debug(error.stack);
+  // What went wrong has just been told.
+  if (!(error instanceof Failure) && error instanceof Error)
+    output.debug(`${error.stack}`.replace(`: ${error.message}`, ''));
   return told.exitCode;
 }
 
