@@ -145,7 +145,7 @@ describe('credentials', () => {
   test('that no header can have are told by their name', async () => {
     const { code, stderr } = await place.cadiz(['ls'], { env: { CADIZ_API_KEY: place.apiKey.replace('_', '\x07') } });
     expect([code, stderr]).toEqual([4, expect.stringContaining('CADIZ_API_KEY is not an API key')]);
-    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `${place.apiKey}\r\n` } })).code).toBe(0);
+    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `\n ${place.apiKey}\r\n` } })).code).toBe(0);
   });
 
   test('something that is not Cadiz is told once, as the URL that the command knows', async () => {
