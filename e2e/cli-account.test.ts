@@ -24,6 +24,8 @@ describe('a command line', () => {
     [['ls', '--long', '--wide'], 2, "Unknown option '--wide'"],
     [['rm'], 2, 'An argument is missing: cadiz rm [OPTIONS] PATH...'],
     [['tree', 'a', 'b'], 2, 'Unexpected argument b: cadiz tree [OPTIONS] [PATH]'],
+    [['sync', '--delete', '--yes', 'cadiz:/', ''], 2, 'An argument is empty: cadiz sync [OPTIONS] SOURCE TARGET'],
+    [['upload', 'a.txt', '--to', ''], 2, '--to is empty.'],
     [['tree', '--level', 'deep'], 2, '--level deep must be a whole number from 1 to 1000.'],
     [['ls', 'cadiz:/../etc'], 2, 'contains .., which has no meaning in a project.'],
     [['ls', 'cadiz:/nowhere'], 3, 'cadiz:/nowhere does not exist.'],
