@@ -185,7 +185,9 @@ function write(stdout: Surroundings['stdout'], text: string): undefined {
 /** What the scripts of `cadiz completion` ask, with the words of the line: the last one is being written. */
 async function completeLine(words: string[], surroundings: Prepared): Promise<undefined> {
   const { complete } = await import('./complete.ts');
-  const lines = await complete({ ...surroundings, project: undefined, yes: false }, words);
+  const { project } = readLoosely(words.slice(0, -1)).values;
+  const given = typeof project === 'string' ? project : undefined;
+  const lines = await complete({ ...surroundings, project: given, yes: false }, words);
   write(surroundings.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
