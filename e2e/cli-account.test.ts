@@ -24,11 +24,15 @@ describe('a command line', () => {
     [['ls', '--long', '--wide'], 2, "Unknown option '--wide'"],
     [['rm'], 2, 'An argument is missing: cadiz rm [OPTIONS] PATH...'],
     [['tree', 'a', 'b'], 2, 'Unexpected argument b: cadiz tree [OPTIONS] [PATH]'],
+    [['sync', '--delete', '--yes', 'cadiz:/', ''], 2, 'An argument is empty: cadiz sync [OPTIONS] SOURCE TARGET'],
+    [['upload', 'a.txt', '--to', ''], 2, '--to is empty.'],
     [['tree', '--level', 'deep'], 2, '--level deep must be a whole number from 1 to 1000.'],
     [['ls', 'cadiz:/../etc'], 2, 'contains .., which has no meaning in a project.'],
     [['ls', 'cadiz:/nowhere'], 3, 'cadiz:/nowhere does not exist.'],
     [['projects', 'use', 'Main'], 2, 'A key does not know the names of projects: give an id'],
+    [['ls', '--project', 'Main'], 2, 'A key does not know the names of projects: give an id'],
     [['keys', 'create', 'x'], 4, 'This needs an account rather than a key'],
+    [['keys', 'create', 'x'], 4, ', and unset CADIZ_API_KEY'],
   ])('%j ends with %i and says why', async (args, code, words) => {
     const ended = await place.cadiz(args);
     expect([ended.code, ended.stdout]).toEqual([code, '']);
@@ -119,6 +123,10 @@ describe('credentials', () => {
     expect((await place.ok(['projects'], { env: untied })).stdout).toBe(`${other.projectId}\n`);
     const main = { ...untied, CADIZ_PROJECT_ID: place.projectId };
     expect((await place.ok(['ls'], { env: main })).stdout).not.toContain('of-the-chosen/');
+    const nothing = await place.cadiz(['ls'], {
+      env: { ...untied, ...nobody('nothing'), CADIZ_API_KEY: untied.CADIZ_API_KEY },
+    });
+    expect([nothing.code, nothing.stderr]).toEqual([2, expect.stringContaining('Which project? Choose one with')]);
   });
 
   test('are never sent to another service than theirs', async () => {
@@ -139,7 +147,17 @@ describe('credentials', () => {
   test('that no header can have are told by their name', async () => {
     const { code, stderr } = await place.cadiz(['ls'], { env: { CADIZ_API_KEY: place.apiKey.replace('_', '\x07') } });
     expect([code, stderr]).toEqual([4, expect.stringContaining('CADIZ_API_KEY is not an API key')]);
-    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `${place.apiKey}\r\n` } })).code).toBe(0);
+    expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `\n ${place.apiKey}\r\n` } })).code).toBe(0);
+  });
+
+  test('something that is not Cadiz is told once, as the URL that the command knows', async () => {
+    const server = createServer((_request, response) => response.writeHead(404).end('Welcome'));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const { code, stderr } = await place.cadiz(['ls', '--debug'], { env: { CADIZ_URL: url } });
+    server.close();
+    expect([code, stderr.match(/Not Cadiz/g)]).toEqual([1, ['Not Cadiz']]);
+    expect(stderr).toContain('or CADIZ_URL, right?');
   });
 
   test('that are refused are not stored', async () => {
@@ -167,6 +185,16 @@ describe('credentials', () => {
     expect((await place.json<{ projectId: string }>(['status'], { env })).projectId).toBe(id);
     expect((await place.ok(['projects'], { env })).stdout).toContain(`* ${' '}${id}`);
     await place.ok(['mkdir', 'inbox'], { env });
+    const from = (project: string) => ({ env: { ...env, CADIZ_PROJECT_ID: project } });
+    await place.ok(['mkdir', 'by-name', '--project', 'Main'], { env });
+    expect((await place.ok(['ls'], from('Main'))).stdout).toContain('by-name/\n');
+    expect((await place.ok(['ls', '--project', id.toUpperCase()], from('Main'))).stdout).toBe('inbox/\n');
+    const nowhere = await place.cadiz(['ls', '--project', 'main'], { env });
+    expect([nowhere.code, nowhere.stderr]).toEqual([3, expect.stringMatching(/no project main\. There are: .*Main/)]);
+    expect((await place.ok(['projects'], from('Press'))).stdout).toContain(`* ${' '}${id}`);
+    await place.ok(['projects', 'create', 'Press'], { env });
+    const several = await place.cadiz(['ls', '--project', 'Press'], { env });
+    expect([several.code, several.stderr]).toEqual([2, expect.stringContaining(`give an id: ${id}, `)]);
     const created = await place.ok(['keys', 'create', 'ci', '--scope', 'files:read', '--folder', 'cadiz:/inbox'], {
       env,
     });

@@ -64,6 +64,15 @@ test.each([
   [['nonsense', ''], []],
 ])('%j can become %j', async (words, expected) => expect(await offered(...words)).toEqual(expected));
 
+test('paths of the project that the line names are offered', async () => {
+  const other = await place.owner.createProject('Other');
+  await place.ok(['mkdir', 'elsewhere'], { env: { CADIZ_API_KEY: other.apiKey } });
+  const env = { CADIZ_API_KEY: await place.owner.createUntiedKey() };
+  const offeredIn = async (...words: string[]) => (await place.ok(['__complete', ...words], { env })).stdout;
+  expect(await offeredIn('ls', '--project', other.projectId, '/')).toBe('/elsewhere/\n');
+  expect(await offeredIn('ls', `--project=${place.projectId}`, '/p')).toBe('/press/\n');
+});
+
 test('without credentials, no path is offered and nothing is said', async () => {
   expect(await place.spawn(['__complete', 'ls', ''], { env: { CADIZ_API_KEY: '' } })).toEqual({
     code: 0,

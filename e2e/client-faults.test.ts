@@ -306,7 +306,7 @@ test('asks for another key when the first is refused, once for all requests', as
   expect(await listed()).toHaveLength(4);
 });
 
-test('a file that changes while it is uploaded is not recorded', async () => {
+test('a file that changes while it is uploaded is not recorded, and its parts are removed', async () => {
   const path = join(folder, 'changing.bin');
   await writeFile(path, randomBytes(12 * mebibyte));
   const file = await openFile(path);
@@ -317,6 +317,7 @@ test('a file that changes while it is uploaded is not recorded', async () => {
   await expect(cadiz.upload(file, { onProgress, concurrency: 1 })).rejects.toMatchObject({ code: 'file_unreadable' });
   await isChanged;
   expect(await listed()).toEqual([]);
+  expect((await cadiz.uploads.page()).items).toEqual([]);
 });
 
 test('a queue: some fail, are retried, canceled, paused and resumed', async () => {

@@ -70,14 +70,19 @@ export async function readTarget(env: NodeJS.ProcessEnv, project?: string): Prom
   const stored = services[url];
   const projectId = project || env.CADIZ_PROJECT_ID;
   const given = projectId ? { projectId } : {};
+  // Files and pipes that it comes from have line breaks at their ends.
+  const apiKey = env.CADIZ_API_KEY?.trim();
   // A header cannot have any other characters, and no key has.
-  if (/[^\x20-\x7e]/.test(env.CADIZ_API_KEY?.trim() ?? ''))
+  if (/[^\x20-\x7e]/.test(apiKey ?? ''))
     throw new Failure(exitCodes.signIn, 'CADIZ_API_KEY is not an API key: it contains characters that no key has.');
-  if (!env.CADIZ_API_KEY)
-    return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...given };
+  if (!apiKey) return { ...stored, url, from: stored?.apiKey || stored?.session ? 'file' : 'nowhere', ...given };
   const storedProjectId = projectId ? undefined : stored?.projectId;
-  return { url, from: 'environment', apiKey: env.CADIZ_API_KEY, ...given, ...(storedProjectId && { storedProjectId }) };
+  return { url, from: 'environment', apiKey, ...given, ...(storedProjectId && { storedProjectId }) };
 }
+
+/** How to get from a key to an account: that of the environment takes precedence over a session. */
+export const toLoginAccount = ({ url, from }: Target): string =>
+  `cadiz login --account ${url}${from === 'environment' ? ', and unset CADIZ_API_KEY' : ''}`;
 
 /** Changes what is stored of one service; `undefined` forgets it. */
 export async function store(env: NodeJS.ProcessEnv, url: string, service: StoredService | undefined): Promise<void> {

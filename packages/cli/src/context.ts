@@ -1,9 +1,10 @@
 import { type Client, createClient, type OwnApiKey } from '@cadiz/client';
 import { resumeFile } from '@cadiz/client/node';
 import type { Terminal } from './ask.ts';
-import { readTarget, type Target, uploadsPath } from './config.ts';
-import { exitCodes, Failure } from './failure.ts';
+import { readTarget, type Target, toLoginAccount, uploadsPath } from './config.ts';
+import { exitCodes, Failure, usageFailure, whichProject } from './failure.ts';
 import type { Output, OutputStream } from './output.ts';
+import { findProject, isProjectId, listProjects, nameless } from './projects.ts';
 
 /** Everything that a command uses of the world around it: of its process, or what a test gives instead. */
 export interface Surroundings extends Terminal {
@@ -24,7 +25,15 @@ export interface Context extends Surroundings {
   yes: boolean;
 }
 
-export const targetOf = ({ env, project }: Context): Promise<Target> => readTarget(env, project);
+/** The service, the credentials and the project of the command, whose name is looked up. @throws Failure */
+export async function targetOf(context: Context): Promise<Target> {
+  const target = await readTarget(context.env, context.project);
+  const { session, projectId = '' } = target;
+  if (!projectId || isProjectId(projectId) || target.from === 'nowhere') return target;
+  if (!session) throw nameless(target);
+  const projects = await listProjects(clientOf(context, { url: target.url, session }));
+  return { ...target, projectId: findProject(projects, projectId).id };
+}
 
 /** How many files are transferred at the same time by default. */
 export const usualConcurrency = 8;
@@ -41,8 +50,7 @@ interface Connection {
 export async function connect(context: Context, how: Connection = {}): Promise<Client> {
   const target = await targetOf(context);
   if (!target.apiKey && !target.session) throw signedOut(target.url);
-  if (!target.apiKey && !target.projectId)
-    throw new Failure(exitCodes.usage, 'Which project? Choose one with cadiz projects use, or give --project.');
+  if (!target.apiKey && !target.projectId) throw usageFailure(whichProject);
   const client = clientOf(context, target, how);
   if (!target.storedProjectId) return client;
   const projectId = projectOf(target, await client.keys.current());
@@ -58,9 +66,9 @@ export const projectOf = (
 /** A client with the session that is stored, for what no key may do. @throws Failure if there is none */
 export async function connectAccount(context: Context): Promise<{ client: Client; target: Target }> {
   const { apiKey: _, ...target } = await targetOf(context);
-  const { session, url } = target;
+  const { session } = target;
   if (!session)
-    throw new Failure(exitCodes.signIn, `This needs an account rather than a key: cadiz login --account ${url}`);
+    throw new Failure(exitCodes.signIn, `This needs an account rather than a key: ${toLoginAccount(target)}`);
   return { client: clientOf(context, target), target };
 }
 

@@ -43,6 +43,8 @@ export function toTold(error: unknown, unreachable?: string): Told {
   if (error instanceof Failure) return { exitCode: error.exitCode, message: error.message };
   if (isCadizError(error)) {
     const { code, status, requestId } = error;
+    if (code === 'invalid_argument' && error.message.startsWith('Give projectId:'))
+      return { exitCode: exitCodes.usage, message: whichProject };
     return {
       exitCode: toExitCode(code, status),
       message: toMessage(error, unreachable),
@@ -82,8 +84,12 @@ const fileSentences: Record<string, string> = {
   EROFS: 'the file system is read-only.',
 };
 
+/** Nothing says which project a command is about. */
+export const whichProject = 'Which project? Choose one with cadiz projects use, or give --project.';
+
 function toExitCode(code: string, status: number): ExitCode {
   if (code === 'aborted') return exitCodes.interrupted;
+  if (code === 'unexpected_answer') return exitCodes.failed;
   if (status === 401) return exitCodes.signIn;
   if (status === 404) return exitCodes.notFound;
   return exitCodes.failed;
@@ -102,6 +108,9 @@ function toMessage({ message, issues, code, cause }: CadizError, unreachable?: s
   if (code === 'timed_out' && unreachable) return `${unreachable} has not answered in time.`;
   if (code === 'network_failed')
     return `${message.replace('TypeError: fetch failed', 'the service cannot be reached.')}`;
+  // Its words are those of the SDK.
+  if (code === 'unexpected_answer')
+    return message.replace('is baseUrl right?', 'is the URL of cadiz login, or CADIZ_URL, right?');
   const others = issues.map(({ path, message }) => `${path} ${message}`).filter((issue) => !message.includes(issue));
   return [message, ...others].join('\n  ');
 }

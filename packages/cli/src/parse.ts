@@ -62,13 +62,16 @@ export function parseCommand(name: CommandName, argv: readonly string[]): Given<
   const { options = {}, counts = [0, 0] } = specOf(name);
   const all: Record<string, OptionSpec> = { ...globalOptions, ...options };
   const { values, positionals } = parseArgs({ args: [...argv], options: toParsed(all), allowPositionals: true });
-  for (const [option, { type, multiple, words }] of Object.entries(all)) {
+  for (const [option, { type, multiple, words, kind }] of Object.entries(all)) {
     values[option] ??= type === 'boolean' ? false : multiple ? [] : undefined;
     const given = [values[option]].flat().filter((value) => typeof value === 'string');
     const wrong = words && given.find((value) => !words.includes(value));
     if (wrong !== undefined) throw usageFailure(`--${option} ${wrong} must be one of ${words?.join(', ')}.`);
+    if (given.includes('') && (kind === 'local' || kind === 'remote')) throw usageFailure(`--${option} is empty.`);
   }
   const [least, most] = counts;
+  // A script has not set its variable. As a path, it would be the working folder, to be deleted by a sync, or the root.
+  if (positionals.includes('')) throw usageFailure(`An argument is empty: ${toSynopsis(name)}`);
   if (!values.help && positionals.length < least) throw usageFailure(`An argument is missing: ${toSynopsis(name)}`);
   if (!values.help && positionals.length > most)
     throw usageFailure(`Unexpected argument ${positionals[most]}: ${toSynopsis(name)}`);

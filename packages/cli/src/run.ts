@@ -185,14 +185,18 @@ function write(stdout: Surroundings['stdout'], text: string): undefined {
 /** What the scripts of `cadiz completion` ask, with the words of the line: the last one is being written. */
 async function completeLine(words: string[], surroundings: Prepared): Promise<undefined> {
   const { complete } = await import('./complete.ts');
-  const lines = await complete({ ...surroundings, project: undefined, yes: false }, words);
+  const { project } = readLoosely(words.slice(0, -1)).values;
+  const given = typeof project === 'string' ? project : undefined;
+  const lines = await complete({ ...surroundings, project: given, yes: false }, words);
   write(surroundings.stdout, lines.map((line) => `${line}\n`).join(''));
 }
 
 function tell(output: Output, error: unknown, unreachable: string | undefined): number {
   const told = toTold(error, unreachable);
   output.fail(told);
-  if (!(error instanceof Failure) && error instanceof Error && error.stack) output.debug(error.stack);
+  // What went wrong has just been told.
+  if (!(error instanceof Failure) && error instanceof Error)
+    output.debug(`${error.stack}`.replace(`: ${error.message}`, ''));
   return told.exitCode;
 }
 

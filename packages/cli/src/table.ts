@@ -38,7 +38,11 @@ export interface CommandSpec {
 
 /** Options that every command has. */
 export const globalOptions = {
-  project: { type: 'string', value: 'ID', help: 'the project, instead of that of the key or of `cadiz projects use`' },
+  project: {
+    type: 'string',
+    value: 'PROJECT',
+    help: 'the id or, for a signed-in account, the name of the project, instead of that of the key or of `cadiz projects use`',
+  },
   json: { type: 'boolean', help: 'print data as JSON on standard output; words stay on standard error' },
   quiet: { type: 'boolean', short: 'q', help: 'no words on standard error but warnings and errors' },
   debug: { type: 'boolean', help: 'show every request with its status, duration and request id' },
@@ -730,7 +734,7 @@ export const sections: readonly (readonly [title: string, names: readonly (Comma
 export const environment: readonly (readonly [name: string, what: string])[] = [
   ['CADIZ_URL', 'the service, instead of the one of `cadiz login`'],
   ['CADIZ_API_KEY', 'the key, instead of stored credentials'],
-  ['CADIZ_PROJECT_ID', 'the project, instead of the chosen one'],
+  ['CADIZ_PROJECT_ID', 'the project, as with --project, instead of the chosen one'],
   ['CADIZ_WEBHOOK_SECRET', 'what `cadiz listen` signs with, instead of the stored secret'],
   [
     'AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN',

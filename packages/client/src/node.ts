@@ -5,6 +5,7 @@ import { basename, dirname, extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CadizError } from './error.ts';
 import type { Resumable, ResumeStore, StreamChunk } from './platform/platform.ts';
+import { changed } from './upload/job.ts';
 import type { Source } from './upload/source.ts';
 
 export * from './index.ts';
@@ -77,10 +78,11 @@ async function* readRange(
   start: number,
   end: number,
 ): AsyncGenerator<Uint8Array> {
-  const changed = () => new CadizError('file_unreadable', `${path} has changed since its upload began.`);
+  const failure = () =>
+    new CadizError('file_unreadable', `${path} has changed since its upload began.`, { cause: changed });
   const requireSame = async () => {
     const facts = await factsOf(path);
-    if (facts.size !== opened.size || facts.mtimeMs !== opened.lastModified) throw changed();
+    if (facts.size !== opened.size || facts.mtimeMs !== opened.lastModified) throw failure();
   };
   await requireSame();
   if (start === end) return;
@@ -98,7 +100,7 @@ async function* readRange(
   }
   // It may have been written to in the meantime: without the last bytes, the store takes none of them.
   await requireSame();
-  if (!last || read < end - start) throw changed();
+  if (!last || read < end - start) throw failure();
   yield last;
 }
 

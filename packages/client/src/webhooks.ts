@@ -17,7 +17,7 @@ export interface WebhookTest {
 /** What a webhook delivers: an event, with its time as Standard Webhooks calls it. */
 export type WebhookEvent = (Event | WebhookTest) & { timestamp: string };
 
-/** The headers of a request: those of Fetch, or the object of Node, whose names are in lower case. */
+/** The headers of a request: those of Fetch, or an object with their names in any case, as of Node. */
 export type WebhookHeaders =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -41,7 +41,7 @@ const prefix = 'whsec_';
  * @example
  * const event = await verifyWebhook(await request.text(), request.headers, process.env.CADIZ_WEBHOOK_SECRET);
  * if (event.type === 'file.created') await index(event.data);
- * @throws CadizError invalid_webhook, invalid_argument (the secret is missing or malformed, or the body was parsed)
+ * @throws CadizError invalid_webhook, invalid_argument (the secret or the headers are missing or malformed, or the body was parsed)
  */
 export async function verifyWebhook(
   payload: string | Uint8Array,
@@ -51,6 +51,8 @@ export async function verifyWebhook(
 ): Promise<WebhookEvent> {
   if (typeof payload !== 'string' && !ArrayBuffer.isView(payload))
     throw new CadizError('invalid_argument', 'Give the body of the webhook as it came, before any parser.');
+  if (typeof headers !== 'object' || headers === null)
+    throw new CadizError('invalid_argument', 'Give the headers of the webhook.');
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
     readHeader(headers, name),
   );
@@ -73,8 +75,11 @@ export async function verifyWebhook(
 const invalid = (reason: string) => new CadizError('invalid_webhook', `The webhook cannot be verified. ${reason}`);
 
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
-  const value = typeof headers.get === 'function' ? headers.get(name) : (headers as Record<string, unknown>)[name];
-  return typeof value === 'string' ? value : undefined;
+  if (typeof headers.get === 'function') return headers.get(name) ?? undefined;
+  const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
+  // AWS Lambda and Node's `headersDistinct` have a list for each.
+  const [value, another] = found.flatMap(([, value]) => value);
+  return typeof value === 'string' && another === undefined ? value : undefined;
 }
 
 function importKey(secret: string | undefined): Promise<CryptoKey> {

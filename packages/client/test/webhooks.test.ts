@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from 'node:crypto';
-import { isCadizError, verifyWebhook } from '@cadiz/client/webhooks';
+import { isCadizError, verifyWebhook, type WebhookHeaders } from '@cadiz/client/webhooks';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from 'vitest';
 
@@ -29,6 +29,16 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook(body, sign(), secret, now)).toEqual(event);
     expect(await verifyWebhook(Buffer.from(body), sign(), secret, now)).toEqual(event);
     expect(await verifyWebhook(body, new Headers(sign()), secret, now)).toEqual(event);
+  });
+
+  test('takes names of headers in any case, and lists of one value, as gateways give them', async () => {
+    const given = Object.entries(sign());
+    const titled = given.map(([name, value]) => [name.replace(/\b[a-z]/g, (letter) => letter.toUpperCase()), value]);
+    expect(await codeOf(verifyWebhook(body, Object.fromEntries(titled), secret, now))).toBe('verified');
+    const lists = given.map(([name, value]) => [name, [value]]);
+    expect(await codeOf(verifyWebhook(body, Object.fromEntries(lists), secret, now))).toBe('verified');
+    const twice = { ...sign(), 'Webhook-Id': 'another' };
+    expect(await codeOf(verifyWebhook(body, twice, secret, now))).toBe('invalid_webhook');
   });
 
   test('takes one of several signatures, and one of several secrets', async () => {
@@ -77,10 +87,12 @@ describe('verifyWebhook', () => {
     }
   });
 
-  test('says so when the secret is missing, or the body is already parsed', async () => {
+  test('says so when the secret or the headers are missing, or the body is already parsed', async () => {
     const missing = process.env.CADIZ_SECRET_THAT_IS_NOT_SET;
     expect(await codeOf(verifyWebhook(body, sign(), missing, now))).toBe('invalid_argument');
     expect(await codeOf(verifyWebhook(JSON.parse(body), sign(), secret, now))).toBe('invalid_argument');
+    const event: { headers?: WebhookHeaders } = JSON.parse('{}');
+    expect(await codeOf(verifyWebhook(body, event.headers as WebhookHeaders, secret, now))).toBe('invalid_argument');
   });
 
   test('refuses a signature that is the beginning of the right one', async () => {

@@ -1,5 +1,6 @@
 import type { Run } from '../command.ts';
-import { connect, targetOf, usualConcurrency } from '../context.ts';
+import { readTarget } from '../config.ts';
+import { connect, usualConcurrency } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { count, readWhole, toSize } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
@@ -47,7 +48,7 @@ export const run: Run<'export'> = async (context, { args: [to = '', from = '/'],
       sayFailure(output, placed.path, addFailure(report, placed.path, error));
     }
   }
-  const { url } = await targetOf(context);
+  const { url } = await readTarget(context.env);
   const manifest = await target.writeManifest({
     head: {
       kind: 'cadiz-export',

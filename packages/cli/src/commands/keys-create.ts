@@ -1,12 +1,12 @@
 import type { Run } from '../command.ts';
 import { connectAccount } from '../context.ts';
-import { usageFailure } from '../failure.ts';
+import { usageFailure, whichProject } from '../failure.ts';
 import { readEnd } from '../format.ts';
 import { findFolder, readRemotePath } from '../paths.ts';
 
 export const run: Run<'keys create'> = async (context, { args: [name = ''], options }) => {
   const { client, target } = await connectAccount(context);
-  if (!target.projectId) throw usageFailure('Which project? Choose one with cadiz projects use, or give --project.');
+  if (!target.projectId) throw usageFailure(whichProject);
   const folderId = options.folder ? (await findFolder(client, readRemotePath(options.folder))).id : undefined;
   const expiresAt = options.expires === undefined ? undefined : readEnd('expires', options.expires);
   const key = await client.keys.create(name, {

@@ -1,14 +1,14 @@
 import type { OwnApiKey } from '@cadiz/client';
 import { ask, askSecret, readInput } from '../ask.ts';
 import type { Run } from '../command.ts';
-import { readStored, requireStorable, type StoredService, store, toServiceUrl } from '../config.ts';
-import { type Context, clientOf, targetOf } from '../context.ts';
+import { readStored, readTarget, requireStorable, type StoredService, store, toServiceUrl } from '../config.ts';
+import { type Context, clientOf } from '../context.ts';
 import { usageFailure } from '../failure.ts';
 import { openBrowser, receiveKey } from '../receive-key.ts';
 import { signIn } from '../sign-in.ts';
 
 export const run: Run<'login'> = async (context, { args, options }) => {
-  const url = args[0] ? toServiceUrl(args[0]) : (await targetOf(context)).url;
+  const url = args[0] ? toServiceUrl(args[0]) : (await readTarget(context.env)).url;
   const { hostname, protocol } = new URL(url);
   if (protocol === 'http:' && !/^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
     context.output.warn(`${url} is not encrypted: whoever is on the way can read the credentials.`);

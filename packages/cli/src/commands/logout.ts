@@ -1,10 +1,10 @@
 import { isCadizError } from '@cadiz/client';
 import type { Run } from '../command.ts';
-import { readStored, store, toServiceUrl } from '../config.ts';
-import { clientOf, targetOf } from '../context.ts';
+import { readStored, readTarget, store, toServiceUrl } from '../config.ts';
+import { clientOf } from '../context.ts';
 
 export const run: Run<'logout'> = async (context, { args }) => {
-  const url = args[0] ? toServiceUrl(args[0]) : (await targetOf(context)).url;
+  const url = args[0] ? toServiceUrl(args[0]) : (await readTarget(context.env)).url;
   const known = (await readStored(context.env)).services[url];
   // The credentials go first: they must be gone even if the service cannot be reached.
   await store(context.env, url, undefined);

@@ -1,11 +1,13 @@
 import type { Run } from '../command.ts';
-import { connect, connectAccount, projectOf, targetOf } from '../context.ts';
+import { readTarget } from '../config.ts';
+import { clientOf, connect, projectOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { listProjects } from '../projects.ts';
 
 export const run: Run<'projects list'> = async (context) => {
-  const target = await targetOf(context);
+  // As it was written: whoever has given a wrong one looks here for the right one.
+  const target = await readTarget(context.env, context.project);
   if (!target.session) {
     // A key cannot list projects, but knows its own.
     const key = await (await connect(context)).keys.current();
@@ -16,10 +18,10 @@ export const run: Run<'projects list'> = async (context) => {
     );
     return;
   }
-  const { client } = await connectAccount(context);
-  const projects = await listProjects(client);
+  const { url, session, projectId } = target;
+  const projects = await listProjects(clientOf(context, { url, session }));
   const rows = projects.map(({ id, name, createdAt }) => [
-    id === target.projectId ? '*' : ' ',
+    id === projectId || name === projectId ? '*' : ' ',
     id,
     toMinute(createdAt),
     printable(name),

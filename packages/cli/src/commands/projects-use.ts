@@ -1,18 +1,19 @@
 import type { Run } from '../command.ts';
-import { readStored, store } from '../config.ts';
-import { clientOf, connectAccount, targetOf } from '../context.ts';
-import { exitCodes, Failure, usageFailure } from '../failure.ts';
-import { findProject, listProjects } from '../projects.ts';
+import { readStored, readTarget, store } from '../config.ts';
+import { clientOf } from '../context.ts';
+import { exitCodes, Failure } from '../failure.ts';
+import { findProject, isProjectId, listProjects, nameless } from '../projects.ts';
 
 export const run: Run<'projects use'> = async (context, { args: [wanted = ''] }) => {
-  const { url, session, apiKey } = await targetOf(context);
+  const target = await readTarget(context.env);
+  const { url, session, apiKey } = target;
   let id = wanted;
   if (session) {
-    id = findProject(await listProjects((await connectAccount(context)).client), wanted).id;
+    id = findProject(await listProjects(clientOf(context, { url, session })), wanted).id;
   } else if (!apiKey) {
     throw new Failure(exitCodes.signIn, `Nobody is signed in to ${url}: run cadiz login.`);
-  } else if (!/^[\da-f-]{36}$/i.test(wanted)) {
-    throw usageFailure('A key does not know the names of projects: give an id, or sign in with cadiz login --account.');
+  } else if (!isProjectId(wanted)) {
+    throw nameless(target);
   } else {
     // A key cannot look projects up; asking for the usage shows whether it may work there.
     await clientOf(context, { url, apiKey, projectId: id }).usage();

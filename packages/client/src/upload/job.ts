@@ -47,6 +47,9 @@ export interface UploadOptions {
 /** Why an upload is aborted that is to go on later: what has arrived of it stays. */
 export const paused = Symbol('paused');
 
+/** Why a file cannot be sent any more that has changed: what has arrived of it is of no use. */
+export const changed = 'changed';
+
 /** One file on its way. */
 export interface Job {
   source: Source;

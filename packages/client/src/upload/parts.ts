@@ -2,7 +2,7 @@ import type { Resumable, ResumeStore } from '../platform/platform.ts';
 import type { Call } from '../request.ts';
 import { anyOf, toCadizError } from '../retry.ts';
 import type { CreatedUpload, File, SignedParts, Upload } from '../types.ts';
-import { type Job, paused } from './job.ts';
+import { changed, type Job, paused } from './job.ts';
 import { createSlots, type Slots } from './slots.ts';
 import { type SignedUrl, sendBytes, toSignedUrl, type Uploading } from './transfer.ts';
 
@@ -19,7 +19,8 @@ const underWay = new Set(['']);
 
 /**
  * Uploads a file in parts, several at a time, and goes on with an earlier attempt that the job or the resume store
- * knows. If it is aborted, what has arrived is removed; if it is paused, and after any other error, it can be gone on with.
+ * knows. If it is aborted, or its file has changed, what has arrived is removed; if it is paused, and after any other error,
+ * it can be gone on with.
  *
  * @throws CadizError
  */
@@ -72,7 +73,7 @@ export async function uploadInParts(uploading: Uploading, job: Job): Promise<Fil
     return file;
   } catch (error) {
     const { code, cause } = toCadizError(error);
-    if (code === 'aborted' && cause !== paused) await remove();
+    if (cause === changed || (code === 'aborted' && cause !== paused)) await remove();
     throw error;
   } finally {
     if (resume) underWay.delete(key);
