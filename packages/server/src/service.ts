@@ -184,6 +184,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
           },
           objectStore: {
             check: () => store.objects.check(),
+            findWarning: () => store.objects.clockWarning(),
             folder: config.objectStore.kind === 'embedded' ? config.objectStore.dataDir : undefined,
           },
         },
