@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
+import type { Database } from '../db/open.ts';
 import { writeLater } from '../db/write-later.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
@@ -115,6 +116,14 @@ async function claim(deps: VariantDeps, file: ImageFile, { text, format }: Spec)
     throw error;
   });
   return rows.length > 0 ? storeKey : undefined;
+}
+
+/** Gives up what is being made, for a database that no other process uses: whoever began it is gone. */
+export async function abandonAll({ pool }: Pick<Database, 'pool'>): Promise<void> {
+  await pool.query(
+    `update image_variants set state = 'abandoned', removable_at = now() + interval '${lateSeconds} seconds'
+     where state = 'making'`,
+  );
 }
 
 async function make(

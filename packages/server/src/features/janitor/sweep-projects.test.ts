@@ -317,7 +317,8 @@ describe('a deleted project', () => {
     const keeping = withStore({
       list: (prefix, options) => objects.list(prefix, { ...options, limit: 1 }),
       remove: async (all) => {
-        if ((asked += 1) > 1000) throw new Error('It asks without end.');
+        asked += 1;
+        if (asked > 1000) throw new Error('It asks without end.');
         return all.map((key) => ({ storeKey: key, reason: 'AccessDenied' }));
       },
     });
