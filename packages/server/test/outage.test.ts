@@ -239,6 +239,24 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(302);
   });
 
+  test('down while the doctor is at work: it can run as soon as the database is back', async () => {
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    admin.on('error', () => undefined);
+    const askForIt = () => ask('/api/system/doctor', { method: 'POST', cookie });
+    const early = askForIt();
+    const atWork = 'select from doctor_run where leased_until > now()';
+    await expect.poll(async () => (await admin.query(atWork)).rowCount).toBe(1);
+    // This server flushes nothing on its own.
+    await admin.query('checkpoint');
+    await server.run('halt');
+    undo = () => server.run('resume');
+    expect(await early).toMatchObject({ status: 503, code: 'database_unavailable' });
+    await undo();
+    undo = undefined;
+    await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(200);
+  });
+
   test('locked: waiting requests are told to retry, and the connections are free again afterwards', async () => {
     const locker = new pg.Client({ connectionString: database });
     await locker.connect();
