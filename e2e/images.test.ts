@@ -187,6 +187,28 @@ it('keeps its promises while the processes that make images are killed', async (
   await expectQuietEnd(service);
 });
 
+it.skipIf(process.env.TEST_DATABASE_URL)(
+  'makes at once what it was making on its own database when it was killed',
+  async () => {
+    const { service, upload, get, readMetrics } = await open();
+    const photo = await sharp({ create: { width: 4000, height: 3000, channels: 3, background: '#456' } })
+      .jpeg()
+      .toBuffer();
+    const id = await upload('photo.jpg', photo);
+    await expect.poll(readMetrics).toContain('cadiz_images_total{what="look",outcome="done"} 1');
+    // It takes seconds.
+    const ask = () => get(`/api/storage/files/${id}/image?w=4000&f=avif`);
+    const early = ask().catch(() => undefined);
+    await expect.poll(readMetrics).toContain('cadiz_images_running 1');
+    service.signal('SIGKILL');
+    expect(await early).toBeUndefined();
+    await service.exit;
+    const next = await startService(settings);
+    await expect.poll(async () => (await ask()).status, { timeout: 60_000 }).toBe(302);
+    await expectQuietEnd(next);
+  },
+);
+
 it('looks at bombs and hostile files, presigns meanwhile, and stays as small and as well as it was', async () => {
   const { service, upload, get, presign } = await open();
   folder = mkdtempSync(join(tmpdir(), 'cadiz-bombs-'));

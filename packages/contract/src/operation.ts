@@ -10,7 +10,10 @@ export const Dependency = z.object({
   status: z
     .enum(['healthy', 'available', 'down'])
     .meta({ description: '`available`: can be read, but accepts no writes' }),
-  detail: z.string().optional(),
+  detail: z
+    .string()
+    .optional()
+    .meta({ description: 'Why it is not healthy; of a healthy one, what is wrong all the same, such as its clock' }),
 });
 export const Dependencies = z.object({ database: Dependency, objectStore: Dependency });
 export const Ready = z.object({ status: z.literal('ready'), dependencies: Dependencies });

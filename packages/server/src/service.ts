@@ -17,6 +17,7 @@ import { makeSetup, type Setup } from './identity/sign-up/setup.ts';
 import { hasAnybody } from './identity/users/has-anybody.ts';
 import { createImageTokens } from './images/image-tokens.ts';
 import { openImages } from './images/open-images.ts';
+import { abandonAll } from './images/open-variant.ts';
 import { createThumbnailFields } from './images/thumbnail-fields.ts';
 import { startJobs } from './jobs/run-jobs.ts';
 import { createMailer } from './mail/mailer.ts';
@@ -139,6 +140,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
     if (counts) opened.push(shareRegularly(rateLimits, counts, log));
     const mail = config.mail && createMailer(config.mail, log);
     if (mail) opened.push({ close: () => mail.idle() });
+    if (db.kind === 'embedded') await abandonAll(db);
     const images = config.images ? await openImages(config, log, metrics?.observeImage) : undefined;
     if (images) {
       opened.push(images);
@@ -184,6 +186,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
           },
           objectStore: {
             check: () => store.objects.check(),
+            findWarning: () => store.objects.clockWarning(),
             folder: config.objectStore.kind === 'embedded' ? config.objectStore.dataDir : undefined,
           },
         },

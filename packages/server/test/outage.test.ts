@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type OperationId, type Route, routes, takesKeys, takesTickets } from '@cadiz/contract';
 import pg from 'pg';
 import { pino } from 'pino';
+import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../../e2e/service.ts';
 import { mintToken } from '../src/access/api-key-token.ts';
@@ -209,6 +210,51 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     await undo();
     undo = undefined;
     await expectRecovery();
+  });
+
+  test('down while an image is made: it is made as soon as the database is back', async () => {
+    const picture = await sharp({ create: { width: 4000, height: 3000, channels: 3, background: '#2a6f97' } })
+      .jpeg()
+      .toBuffer();
+    const facts = { projectId, fileName: 'a.jpg', mimeType: 'image/jpeg', fileSize: picture.length, folderId: null };
+    const upload = await ask('/api/storage/presign', { method: 'POST', key: keys.used, body: facts });
+    expect((await fetch(upload.presignedUrl, { method: 'PUT', body: new Uint8Array(picture) })).status).toBe(200);
+    const recording = { ...facts, storeKey: upload.storeKey };
+    const { id } = await ask('/api/storage/record', { method: 'POST', key: keys.used, body: recording });
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    admin.on('error', () => undefined);
+    // It takes seconds.
+    const askForIt = () => ask(`/api/storage/files/${id}/image?w=4000&f=avif`, { key: keys.used });
+    const early = askForIt();
+    await expect.poll(async () => (await admin.query('select from image_variants')).rowCount).toBe(1);
+    // This server flushes nothing on its own.
+    await admin.query('checkpoint');
+    await server.run('halt');
+    undo = () => server.run('resume');
+    // Nothing but the process that has begun it knows that it is not being made any more.
+    expect(await early).toMatchObject({ status: 503, code: 'database_unavailable' });
+    await undo();
+    undo = undefined;
+    await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(302);
+  });
+
+  test('down while the doctor is at work: it can run as soon as the database is back', async () => {
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    admin.on('error', () => undefined);
+    const askForIt = () => ask('/api/system/doctor', { method: 'POST', cookie });
+    const early = askForIt();
+    const atWork = 'select from doctor_run where leased_until > now()';
+    await expect.poll(async () => (await admin.query(atWork)).rowCount).toBe(1);
+    // This server flushes nothing on its own.
+    await admin.query('checkpoint');
+    await server.run('halt');
+    undo = () => server.run('resume');
+    expect(await early).toMatchObject({ status: 503, code: 'database_unavailable' });
+    await undo();
+    undo = undefined;
+    await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(200);
   });
 
   test('locked: waiting requests are told to retry, and the connections are free again afterwards', async () => {

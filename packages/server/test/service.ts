@@ -221,7 +221,13 @@ export async function startTestService(options: TestServiceOptions = {}): Promis
     onMismatch: () => undefined,
     onRequest: () => undefined,
     onAttempt: () => undefined,
-    health: createHealth({ database: { check: db.check }, objectStore: { check: () => store.objects.check() } }, log),
+    health: createHealth(
+      {
+        database: { check: db.check },
+        objectStore: { check: () => store.objects.check(), findWarning: () => store.objects.clockWarning() },
+      },
+      log,
+    ),
     draining: () => false,
     now,
   };

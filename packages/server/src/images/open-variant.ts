@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
+import type { Database } from '../db/open.ts';
+import { writeLater } from '../db/write-later.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { enqueue } from '../work/enqueue.ts';
@@ -90,9 +92,9 @@ async function makeOrWait(
 }
 
 /** The key to make it under; undefined if another process is making it, or has made it, or the file is gone. */
-async function claim({ db, now }: VariantDeps, file: ImageFile, { text, format }: Spec): Promise<string | undefined> {
-  const storeKey = makeVariantKey(file.project_id, file.id, format, now());
-  const { rows } = await db.pool.query({
+async function claim(deps: VariantDeps, file: ImageFile, { text, format }: Spec): Promise<string | undefined> {
+  const storeKey = makeVariantKey(file.project_id, file.id, format, deps.now());
+  const claiming = deps.db.pool.query({
     name: 'claim-variant',
     text: `
       with there as materialized (
@@ -108,7 +110,20 @@ async function claim({ db, now }: VariantDeps, file: ImageFile, { text, format }
       on conflict do nothing returning 1`,
     values: [file.project_id, file.id, text, storeKey],
   });
+  const { rows } = await claiming.catch((error: unknown) => {
+    // It may have succeeded all the same, and only the answer was lost.
+    void writeLater(deps, () => writeAbandoned(deps, file, storeKey), goneSeconds);
+    throw error;
+  });
   return rows.length > 0 ? storeKey : undefined;
+}
+
+/** Gives up what is being made, for a database that no other process uses: whoever began it is gone. */
+export async function abandonAll({ pool }: Pick<Database, 'pool'>): Promise<void> {
+  await pool.query(
+    `update image_variants set state = 'abandoned', removable_at = now() + interval '${lateSeconds} seconds'
+     where state = 'making'`,
+  );
 }
 
 async function make(
@@ -167,8 +182,17 @@ async function finish(
   return rowCount === 1 ? variant : undefined;
 }
 
+/** Others can make it now: at once or, if the database does not answer, as soon as it does. */
+async function abandon(deps: VariantDeps, file: ImageFile, storeKey: string): Promise<void> {
+  const write = () => writeAbandoned(deps, file, storeKey);
+  await write().catch((error: unknown) => {
+    void writeLater(deps, write, goneSeconds);
+    throw error;
+  });
+}
+
 /** Its object may still arrive: the row is kept until it cannot any more. */
-async function abandon({ db }: VariantDeps, { project_id }: ImageFile, storeKey: string): Promise<void> {
+async function writeAbandoned({ db }: VariantDeps, { project_id }: ImageFile, storeKey: string): Promise<void> {
   await db.pool.query({
     name: 'abandon-variant',
     text: `update image_variants

@@ -74,6 +74,8 @@ export interface ObjectStore {
   prepare(): Promise<void>;
   /** Resolves if the store answers for the bucket, and throws `store_unavailable` otherwise. */
   check(): Promise<void>;
+  /** What is wrong with the clocks of this machine and of the store, as of the last check, although it answers. */
+  clockWarning(): string | undefined;
   /** The same store, whose requests belong to a trace: they carry it, and each is a span if it is recorded. */
   within(trace: Trace): ObjectStore;
   close(): void;

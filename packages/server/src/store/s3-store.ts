@@ -2,6 +2,7 @@ import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
+import { createClockComparison, toAhead } from './clock-difference.ts';
 import type { ObjectStore, PeekedObject } from './object-store.ts';
 import { findError } from './s3-answer.ts';
 import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
@@ -39,6 +40,8 @@ export function createS3Store(
     return findError(answer)?.code;
   }
 
+  const compareClocks = createClockComparison();
+  let clockWarning: string | undefined;
   const operations = sendOver(connection, bucket, peek);
   const store: ObjectStore = {
     presignPut: (storeKey, sizeBytes, sha256, expiresInSeconds = presignTtlSeconds) =>
@@ -110,9 +113,11 @@ export function createS3Store(
     },
 
     async check() {
-      const { status } = await connection.call({ method: 'HEAD' });
+      const { status, headers } = await connection.call({ method: 'HEAD' });
       if (status !== 200) throw unavailable(refusal(settings, status, await askWhy()));
+      clockWarning = compareClocks(toAhead(now(), headers.date));
     },
+    clockWarning: () => clockWarning,
 
     // Addresses are signed as ever: nothing of a trace is in them.
     within: (trace) => Object.assign(Object.create(traced), { trace, operations: undefined }),

@@ -6,7 +6,7 @@ export type Status = 'healthy' | 'available' | 'down';
 
 export interface DependencyHealth {
   status: Status;
-  /** Why it is not healthy, in words that may be public. */
+  /** Why it is not healthy, or what is wrong although it is, in words that may be public. */
   detail?: string;
 }
 
@@ -28,6 +28,8 @@ export class UnusableDependency extends Error {
 interface Dependency {
   /** Rejects if it cannot be used. */
   check(): Promise<void>;
+  /** What is wrong although it can be used, in words that may be public. */
+  findWarning?(): string | undefined;
   /** Its data folder, if it stores its data in a folder of this process. */
   folder?: string | undefined;
 }
@@ -65,7 +67,9 @@ export function createHealth(
     const before = latest[name];
     latest = { ...latest, [name]: health };
     if (before.status === health.status && before.detail === health.detail) return;
-    if (health.status === 'healthy') log.info({ dependency: name }, 'A dependency is healthy again');
+    if (health.status === 'healthy' && health.detail !== undefined)
+      log.warn({ dependency: name, ...health }, 'A dependency is healthy, but something is wrong');
+    else if (health.status === 'healthy') log.info({ dependency: name }, 'A dependency is healthy again');
     else log.warn({ dependency: name, ...health, error }, 'A dependency is not healthy');
   }
 
@@ -79,7 +83,7 @@ export function createHealth(
   };
 }
 
-async function lookAt({ check, folder }: Dependency): Promise<Found> {
+async function lookAt({ check, findWarning, folder }: Dependency): Promise<Found> {
   const slow = AbortSignal.timeout(patienceMilliseconds);
   const timeout = new Promise<never>((_, reject) => {
     slow.addEventListener('abort', () => reject(new Error(`No answer within ${patienceMilliseconds / 1000} s`)));
@@ -87,7 +91,9 @@ async function lookAt({ check, folder }: Dependency): Promise<Found> {
   try {
     const work = Promise.all([check(), folder === undefined ? undefined : findDiskTrouble(folder)]);
     const [, trouble] = await Promise.race([work, timeout]);
-    return trouble === undefined ? { status: 'healthy' } : { status: 'available', detail: trouble };
+    if (trouble !== undefined) return { status: 'available', detail: trouble };
+    const warning = findWarning?.();
+    return { status: 'healthy', ...(warning !== undefined && { detail: warning }) };
   } catch (error) {
     // Anybody may ask for this, and the reason may name hosts and users, so it only goes to the log.
     const detail = error instanceof UnusableDependency ? error.message : 'does not answer';

@@ -225,7 +225,7 @@ const free = ({ bavail, bsize }: StatsFs): number => bavail * bsize;
 function addProbes(registry: Registry, { health, isDraining }: Parameters<Metrics['watchState']>[0]): void {
   new Gauge({
     name: 'cadiz_dependency_up',
-    help: 'Whether this process can read from the database and the object store.',
+    help: 'Whether the database and the object store are anything but down for this process.',
     labelNames: ['dependency'] as const,
     registers: [registry],
     async collect() {

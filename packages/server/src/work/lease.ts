@@ -138,6 +138,13 @@ export async function releaseLeases(pool: pg.Pool, tasks: readonly Task[]): Prom
   return rowCount ?? 0;
 }
 
+/**
+ * Ends leases of this process, as if they had expired: what became of their tasks could not be written down. They count as attempts.
+ */
+export async function expireLeases(pool: pg.Pool, tasks: readonly Task[]): Promise<void> {
+  await pool.query({ text: `update work set due_at = now() ${whereHeld}`, values: toColumns(tasks) });
+}
+
 const whereHeld = `from unnest($1::text[], $2::uuid[], $3::text[], $4::uuid[]) as held (kind, project_id, subject, lease)
   where work.kind = held.kind and work.project_id = held.project_id and work.subject = held.subject and work.lease = held.lease`;
 

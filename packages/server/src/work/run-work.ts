@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Database } from '../db/open.ts';
 import type { WorkRun } from '../telemetry/observed.ts';
-import { claimWork, endLeases, firstProject, lookForWork, releaseLeases, renewLeases } from './lease.ts';
+import { claimWork, endLeases, expireLeases, firstProject, lookForWork, releaseLeases, renewLeases } from './lease.ts';
 import { perform } from './perform.ts';
 import { type Handover, type Kind, leaseSeconds, type Task, workChannel } from './work.ts';
 
@@ -70,6 +70,8 @@ interface State extends Surroundings {
   polling: Promise<void> | undefined;
   /** Whether to look again as soon as the current look is over. */
   isAsked: boolean;
+  /** What this process has done or tried, without being able to write that down. Their leases are ended once the database answers. */
+  unsettled: Task[];
 }
 
 /**
@@ -94,6 +96,7 @@ export function startWork(
     timer: undefined,
     polling: undefined,
     isAsked: false,
+    unsettled: [],
   };
   const notifications = db.listen(workChannel, {
     onMessage: (kind) => wake(state, kind),
@@ -193,6 +196,7 @@ function isStale({ since }: Held): boolean {
 async function begin(state: State, lane: Lane, held: Held): Promise<void> {
   const run = await perform({ pool: state.db.pool, log: state.log }, lane.kind, held.task, held.stop.signal);
   lane.running.delete(held);
+  if (run.outcome === 'lost') state.unsettled.push(held.task);
   heed(state, lane, run);
   fill(state, lane);
 }
@@ -265,6 +269,7 @@ async function poll(state: State): Promise<void> {
     // Only this process uses the database, so any lease it finds belongs to a dead process.
     if (!state.isIntroduced && db.kind === 'embedded') await endLeases(db.pool);
     state.isIntroduced = true;
+    await endUnsettled(state);
     const { ready, dead, more } = await lookForWork(db.pool, [...lanes.keys()]);
     for (const subject of dead)
       log.error(subject, 'Some work has failed too often, and is given up until it is retried');
@@ -274,6 +279,14 @@ async function poll(state: State): Promise<void> {
   } catch (error) {
     sayThatItIsAway(state, error);
   }
+}
+
+/** Otherwise, nobody could do that work again before the leases expire. */
+async function endUnsettled({ db, unsettled }: State): Promise<void> {
+  if (unsettled.length === 0) return;
+  const tasks = [...unsettled];
+  await expireLeases(db.pool, tasks);
+  unsettled.splice(0, tasks.length);
 }
 
 function pollNow(state: State): void {

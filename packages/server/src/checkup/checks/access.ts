@@ -1,3 +1,4 @@
+import { isFarApart, toAhead } from '../../store/clock-difference.ts';
 import { findDocument, findError, textOf } from '../../store/s3-answer.ts';
 import { type Check, failed, ok, warning } from '../check.ts';
 import type { Answer } from '../requests.ts';
@@ -11,7 +12,7 @@ export const clock: Check = {
   needs: reached,
   async run(exam) {
     const answer = await exam.first();
-    const ahead = exam.now() - Date.parse(answer.headers.date ?? '');
+    const ahead = toAhead(exam.now(), answer.headers.date);
     const refused = codeOf(answer) === 'RequestTimeTooSkewed';
     const mend = 'Synchronize the clocks of both machines with NTP (timedatectl, chrony).';
     if (refused || Math.abs(ahead) > 15 * minuteMilliseconds) {
@@ -21,7 +22,7 @@ export const clock: Check = {
       return failed(`${refusal}: ${toDifference(ahead) ?? 'they are more than 15 minutes apart'}.`, mend);
     }
     if (Number.isNaN(ahead)) return ok('the store sends no time, and accepts that of the service');
-    if (Math.abs(ahead) <= minuteMilliseconds) return ok('less than a minute apart');
+    if (!isFarApart(ahead)) return ok('less than a minute apart');
     return warning(`${toDifference(ahead)}. Up to 15 minutes are tolerated, but URLs expire early or late.`, mend);
   },
 };

@@ -11,10 +11,11 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { series } from '../../../../../scripts/series.mjs';
 import { drainWork, requireDrained } from '../../../test/drain-work.ts';
 import { expectProblem, type Library, openLibrary } from '../../../test/library.ts';
-import { type Answer, send, startTestService, type TestService } from '../../../test/service.ts';
+import { type Answer, send, startTestService, type TestService, withObjects } from '../../../test/service.ts';
 import { toVariantsPrefix } from '../../images/image-key.ts';
 import { imageWork } from '../../images/look.ts';
 import { createJobs } from '../../jobs/jobs.ts';
+import { Problem } from '../../problem.ts';
 import { enqueue } from '../../work/enqueue.ts';
 import { purgeTrash } from '../trash/purge-trash.ts';
 import { queueOldImages } from './queue-old-images.ts';
@@ -1005,6 +1006,30 @@ describe('nothing is left behind', () => {
     expect((await open(20)).headers.get('location')).toContain(kept);
     await removeVariants(service.deps, never);
     expect((await keysOf(id, own.projectId)).sort()).toEqual((await rowsOf(id)).map((row) => row.store_key).sort());
+  });
+
+  test('whose object is gone is made again after a reconciliation that was interrupted while it looked at variants', async () => {
+    const own = await openLibrary(service);
+    const { id } = await record(await paint(), {}, own);
+    const open = () => service.call('GET', `/api/storage/files/${id}/image?w=30`, { key: own.key });
+    expect((await open()).status).toBe(302);
+    const lost = (await rowsOf(id)).map(({ store_key }) => store_key);
+    await service.deps.objects.remove(lost);
+    const path = `/api/projects/${own.projectId}/reconcile`;
+    expect((await service.call('POST', path, { as: own.ada, body: { dryRun: false } })).status).toBe(200);
+    const { objects } = service.deps;
+    const interrupted: typeof objects.list = (prefix, options) =>
+      prefix === toVariantsPrefix(own.projectId)
+        ? Promise.reject(new Problem('store_unavailable'))
+        : objects.list(prefix, options);
+    await withObjects(service, { list: interrupted }, async () => {
+      expect(await drainWork(service, ['reconciliation'])).toMatchObject([{ outcome: 'unavailable' }]);
+    });
+    expect((await service.call('GET', path, { as: own.ada })).body.state).not.toBe('done');
+    await service.deps.db.pool.query(`update work set due_at = now() where kind = 'reconciliation'`);
+    await requireDrained(service, ['reconciliation']);
+    expect((await service.call('GET', path, { as: own.ada })).body.state).toBe('done');
+    expect((await follow(await open())).metadata).toMatchObject({ width: 30 });
   });
 
   test('of a project that is deleted', async () => {

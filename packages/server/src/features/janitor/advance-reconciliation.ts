@@ -30,6 +30,8 @@ export async function advanceReconciliation(
   count: Count,
 ): Promise<Outcome> {
   let current = await findUnfinished(deps, subject);
+  // Before it counts as started: what is interrupted here is begun anew, which nobody would do once it has finished.
+  if (current && !current.started_at) count('variant', await sweepVariants(deps, current, signal));
   for (let pages = 0; pages < pagesPerTurn && current && !current.finished_at; pages++) {
     signal.throwIfAborted();
     const page = await comparePage(deps, current.project_id, current.compared_until);
@@ -38,10 +40,7 @@ export async function advanceReconciliation(
     count('orphan', gone);
     current = await writeDown(deps, current, page, gone);
   }
-  if (current?.finished_at) {
-    count('variant', await sweepVariants(deps, current, signal));
-    await finish(deps, current);
-  }
+  if (current?.finished_at) await finish(deps, current);
   // If another process was faster, there may still be more to do.
   return (await findUnfinished(deps, subject)) ? { again: 0 } : undefined;
 }

@@ -29,9 +29,11 @@ export async function sweepDeletedProject(
   await abortAll(deps, projectId, signal, count);
   const uploads = await removeAll(deps, projectId, `${projectId}/`, signal, count);
   const variants = await removeAll(deps, projectId, toVariantsPrefix(projectId), signal, count);
+  const gone = uploads.gone + variants.gone;
   const kept = uploads.kept + variants.kept;
   const more = uploads.more || variants.more;
-  if (more) await sweepNextAt(deps, projectId, deps.now());
+  // It begins anew each time: if the store has refused all that was asked of it, it would do so again at once, without end.
+  if (more && gone > 0) await sweepNextAt(deps, projectId, deps.now());
   else if (kept > 0) await sweepNextAt(deps, projectId, deps.now() + deps.config.janitorIntervalSeconds * 1000);
   else if (!isOver) await sweepNextAt(deps, projectId, (deps.now() > expired ? over : expired) + 1);
   else await forget(deps, projectId);
@@ -59,20 +61,21 @@ async function removeAll(
   prefix: string,
   signal: AbortSignal,
   count: Count,
-): Promise<{ kept: number; more: boolean }> {
-  let kept = 0;
+): Promise<{ gone: number; kept: number; more: boolean }> {
+  let [gone, kept] = [0, 0];
   let startAfter: string | undefined;
   for (let pages = 0; pages < pagesPerTurn; pages++) {
     signal.throwIfAborted();
     const { objects, more } = await deps.objects.list(prefix, startAfter === undefined ? {} : { startAfter });
     const keys = objects.map(({ storeKey }) => storeKey);
-    const gone = await removeObjects(deps, projectId, keys);
-    count('removed_project', gone);
-    kept += keys.length - gone;
-    if (!more) return { kept, more };
+    const removed = await removeObjects(deps, projectId, keys);
+    count('removed_project', removed);
+    gone += removed;
+    kept += keys.length - removed;
+    if (!more) return { gone, kept, more };
     startAfter = keys.at(-1);
   }
-  return { kept, more: true };
+  return { gone, kept, more: true };
 }
 
 async function forget({ db }: Pick<Deps, 'db'>, projectId: string): Promise<void> {

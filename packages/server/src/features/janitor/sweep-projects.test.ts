@@ -307,6 +307,29 @@ describe('a deleted project', () => {
     const stuck = service.deps.db.kysely.selectFrom('stuck_orphans').selectAll();
     expect(await stuck.where('project_id', '=', projectId).execute()).toEqual([]);
   });
+
+  it('is left alone for a while if the store keeps more of it than one turn looks at, such as for a retention rule', async () => {
+    const kept = 51;
+    for (let count = 0; count <= kept; count += 1) await upload();
+    await remove();
+    const { objects } = service.deps;
+    let asked = 0;
+    const keeping = withStore({
+      list: (prefix, options) => objects.list(prefix, { ...options, limit: 1 }),
+      remove: async (all) => {
+        asked += 1;
+        if (asked > 1000) throw new Error('It asks without end.');
+        return all.map((key) => ({ storeKey: key, reason: 'AccessDenied' }));
+      },
+    });
+    expect(await sweep(keeping)).toEqual({});
+    expect(asked).toBe(50);
+    expect((await sweepRow())?.next_sweep_at.getTime()).toBeGreaterThan(service.deps.now());
+    // Where it removes something, the rest follows at once.
+    service.advance(600_000);
+    expect(await sweep(withStore({ list: keeping.objects.list }))).toEqual({ removed_project: kept + 1 });
+    expect(await keys()).toEqual([]);
+  });
 });
 
 describe('uploads in parts', () => {

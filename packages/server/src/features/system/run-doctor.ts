@@ -5,6 +5,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { toSections } from '../../checkup/checks.ts';
 import { createExamination } from '../../checkup/examination.ts';
 import { examine, type Result } from '../../checkup/examine.ts';
+import { writeLater } from '../../db/write-later.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { withoutCredentials } from '../../telemetry/log.ts';
@@ -23,7 +24,7 @@ const usualTimes: Times = { examineSeconds: 60, sweepSeconds: 20 };
 /** How much longer than both the lease is, so that a run that is under way is not taken over. */
 const marginSeconds = 20;
 
-type DoctorDeps = Pick<Deps, 'db' | 'config' | 'storeSettings' | 'now'>;
+type DoctorDeps = Pick<Deps, 'db' | 'config' | 'storeSettings' | 'now' | 'log'>;
 
 /**
  * Runs the checks of `npm run doctor` against the object store of the service, and stores what they find, so that every
@@ -42,7 +43,11 @@ export async function runDoctor(
   try {
     findings = await examineStore(deps, times);
   } finally {
-    await returnDoctor(deps, lease, findings);
+    const giveBack = () => returnDoctor(deps, lease, findings);
+    await giveBack().catch((error: unknown) => {
+      void writeLater(deps, giveBack, leaseSeconds);
+      throw error;
+    });
   }
   return readDoctorRun(deps);
 }

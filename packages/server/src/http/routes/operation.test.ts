@@ -1,8 +1,9 @@
 import { tmpdir } from 'node:os';
 import { errorCatalogue } from '@cadiz/contract';
 import { pino } from 'pino';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { send, startTestService, type TestService } from '../../../test/service.ts';
+import { createS3Store } from '../../store/s3-store.ts';
 import { createHealth } from '../../telemetry/health.ts';
 import { logOptions } from '../../telemetry/log.ts';
 import { version } from '../../telemetry/version.ts';
@@ -123,6 +124,37 @@ test('what changes is logged once, however often it is asked for', async () => {
   expect(lines.map((line) => JSON.parse(line))).toEqual([
     expect.objectContaining({ level: 40, dependency: 'database', status: 'down', error: expect.anything() }),
     expect.objectContaining({ level: 30, dependency: 'database', msg: 'A dependency is healthy again' }),
+  ]);
+});
+
+test('a clock that differs from that of the store is named and logged once, and nothing is down because of it', async () => {
+  const lines: string[] = [];
+  const log = pino({ ...logOptions }, { write: (line) => void lines.push(line) });
+  let now = 0;
+  let aheadSeconds = 0;
+  const objects = createS3Store(service.deps.storeSettings, () => Date.now() + aheadSeconds * 1000);
+  onTestFinished(() => objects.close());
+  const objectStore = { check: objects.check, findWarning: objects.clockWarning };
+  const health = createHealth({ database: { check: async () => undefined }, objectStore }, log, () => now);
+  const warningOf = async (seconds: number) => {
+    aheadSeconds = seconds;
+    now += 10_000;
+    const { status, body } = await ask('/healthz', { health, log });
+    expect([status, body.status]).toEqual([200, 'healthy']);
+    expect((await ask('/readyz', { health, log })).status).toBe(200);
+    return (body.dependencies as Record<string, { detail?: string }>).objectStore?.detail;
+  };
+  const behind = expect.stringContaining('behind that of the store: URLs expire early');
+  expect(await warningOf(0)).toBeUndefined();
+  expect(await warningOf(-50)).toBeUndefined();
+  // Clocks drift to and fro.
+  for (const seconds of [-600, -65, -55, -65]) expect(await warningOf(seconds)).toEqual(behind);
+  expect(await warningOf(-5)).toBeUndefined();
+  expect(await warningOf(300)).toContain('ahead of that of the store: URLs last longer');
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 40, dependency: 'objectStore', status: 'healthy', detail: behind }),
+    expect.objectContaining({ level: 30, dependency: 'objectStore' }),
+    expect.objectContaining({ level: 40, dependency: 'objectStore', status: 'healthy' }),
   ]);
 });
 
