@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, readSync } from 'node:fs';
 import type { Metadata, Sharp } from 'sharp';
 import sharp from 'sharp';
 import { ImageRefused } from './errors.ts';
@@ -56,6 +56,25 @@ export async function openImage(file: string): Promise<OpenImage> {
     pipeline: () => sharp(input, { ...options, autoOrient: true }),
     reading: (work) => readFile(file, work),
   };
+}
+
+/**
+ * Adds the marker that ends a JPEG to the file. Some programs leave it out, and libvips takes the image for cut off.
+ *
+ * @returns whether nothing else is missing: the last pixel is decoded without a warning
+ */
+export async function addEnd(file: string, { header, metadata }: OpenImage): Promise<boolean> {
+  if (header.format !== 'jpeg') return false;
+  appendFileSync(file, Buffer.from([0xff, 0xd9]));
+  const lastPixel = { left: metadata.width - 1, top: metadata.height - 1, width: 1, height: 1 };
+  const all = sharp(file, { limitInputPixels: maxPixels.jpeg, failOn: 'warning' }).extract(lastPixel);
+  return all
+    .raw()
+    .toBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
 }
 
 /** @throws ImageRefused if an image has more pixels than are read of its format; what is not known is within the limits */

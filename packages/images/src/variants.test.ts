@@ -492,6 +492,20 @@ describe('sizes', () => {
   });
 });
 
+test.each([false, true])(
+  'a JPEG that lacks only the marker at its end is shown as with it (progressive: %s)',
+  async (progressive) => {
+    const jpeg = await corners(1200, 800).jpeg({ progressive }).toBuffer();
+    const cut = jpeg.subarray(0, -2);
+    expect(await images.look(server.offer('cut', cut))).toEqual(await images.look(server.offer('whole', jpeg)));
+    for (const options of [{}, { width: 90 }]) {
+      const [made, expected] = [await make(cut, options), await make(jpeg, options)];
+      expect(made.bytes.equals(expected.bytes)).toBe(true);
+    }
+    await expect(make(jpeg.subarray(0, -60), { width: 90 })).rejects.toMatchObject({ reason: 'broken' });
+  },
+);
+
 test('a thumbhash is made of every format', async () => {
   for (const format of ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff'] as const) {
     const { thumbhash } = await images.look(server.offer(`hash.${format}`, await corners()[format]().toBuffer()));

@@ -9,7 +9,7 @@ import { maxFileBytes, maxSvgBytes } from './limits.ts';
 import { look } from './look.ts';
 import { memoryToMake, memoryToRead } from './memory.ts';
 import type { FromChild, Outcome, Task, ToChild } from './messages.ts';
-import { allowSvg, openImage, requireWithinLimits } from './open-image.ts';
+import { addEnd, allowSvg, type OpenImage, openImage, requireWithinLimits } from './open-image.ts';
 import { render, withinFormat } from './render.ts';
 import { fetchEnds, fetchHead, fetchWhole, put } from './transfer.ts';
 import { makePoster, posterBytes, sniffVideo } from './video.ts';
@@ -46,16 +46,27 @@ async function run(task: Task, file: string): Promise<Outcome> {
   const bytesNeeded = memoryToRead(image.header) + (options ? memoryToMake(options, image) : 0);
   await requireRoom(bytesNeeded);
   if (options === null) {
-    const facts = await look(image);
+    const facts = await withEnd(fetched, image, look);
     return { kind: 'looked', facts: fetched === file ? facts : { ...facts, hasLocation: null } };
   }
 
-  const { bytes, ...made } = await render(image, options);
+  const { bytes, ...made } = await withEnd(fetched, image, (whole) => render(whole, options));
   const { contentType } = made;
   const answer = await ask({ kind: 'made', size: bytes.length, contentType });
   if (answer.kind !== 'put') throw new Error(`No answer to a variant: ${answer.kind}`);
   const etag = await put(answer.target, bytes, contentType);
   return { kind: 'rendered', rendered: { ...made, size: bytes.length, etag } };
+}
+
+/** Does it once more if the image is broken for nothing but the lack of the marker at its end. */
+async function withEnd<T>(file: string, image: OpenImage, work: (image: OpenImage) => Promise<T>): Promise<T> {
+  try {
+    return await work(image);
+  } catch (error) {
+    const isBroken = error instanceof ImageRefused && error.reason === 'broken';
+    if (!isBroken || !(await addEnd(file, image))) throw error;
+    return work(image);
+  }
 }
 
 /** Fetches the image, or a video of which a frame is taken, and names the file that it is in. */
