@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findBarriers, findFlaws, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 let projectId: string;
@@ -246,6 +246,46 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
     await openPalette(page, 'trash');
     await option(page, /Trash/).waitFor();
+    await page.context().close();
+  });
+
+  test('an update of the service is found by pages that are open, which lose nothing', async () => {
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`);
+    const start = `${tested.url}/`;
+    const strip = page.getByRole('status').filter({ hasText: 'Cadiz has been updated' });
+    await page.getByLabel('Name').waitFor();
+    const read = page.waitForResponse(start);
+    await tested.whileStopped(() => page.getByText('Cadiz does not answer').waitFor());
+    await read;
+    await page.getByText('Cadiz does not answer').waitFor({ state: 'detached' });
+    expect(await strip.count()).toBe(0);
+    await page.getByLabel('Name').fill('Typed');
+    await page.route(start, async (route) => {
+      const body = (await (await route.fetch()).text()).replaceAll('/assets/index-', '/assets/later-');
+      await route.fulfill({ contentType: 'text/html', body });
+    });
+    await tested.whileStopped(() => page.getByText('Cadiz does not answer').waitFor());
+    await strip.waitFor();
+    expect(await page.getByLabel('Name').inputValue()).toBe('Typed');
+    expect(await findFlaws(page)).toEqual([]);
+    await page.unrouteAll();
+    await page.getByLabel('Name').fill('Harbour Journal');
+    await strip.getByRole('button', { name: 'Load this page again' }).click();
+    await strip.waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    await page.context().close();
+  });
+
+  test('a page that is left open looks for an update now and then', async () => {
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`);
+    await page.clock.install();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Settings', level: 1 }).waitFor();
+    await page.route(`${tested.url}/`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: '<script type="module" crossorigin src="/assets/later.js">' }),
+    );
+    await page.clock.fastForward('06:00');
+    await page.getByRole('status').filter({ hasText: 'Cadiz has been updated' }).waitFor();
     await page.context().close();
   });
 

@@ -338,6 +338,7 @@ export const de: Widen<typeof en> = {
     none: 'Gerade wird nichts hochgeladen',
     noneHint: 'Was du hochlädst, steht hier, solange es unterwegs ist.',
     reload: 'Seite neu laden',
+    updated: 'Cadiz wurde aktualisiert.',
     outdated: 'Cadiz wurde aktualisiert, die Seite muss neu geladen werden. Kopiere vorher, was du eingegeben hast.',
     noProject: 'Dieses Projekt gibt es nicht',
     noProjectHint: 'Es wurde gelöscht, die Adresse stimmt nicht, oder du bist kein Mitglied.',

@@ -336,6 +336,7 @@ export const en = {
     none: 'Nothing is being uploaded',
     noneHint: 'What you upload is shown here while it is on its way.',
     reload: 'Load this page again',
+    updated: 'Cadiz has been updated.',
     outdated: 'Cadiz has been updated, and this page must be loaded again. First copy what you have typed.',
     noProject: 'There is no such project',
     noProjectHint: 'It has been deleted, the address is wrong, or you are not a member.',

@@ -26,6 +26,7 @@ import { NetworkStrip } from './network-strip.tsx';
 import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
 import { projectPages, useServicePages } from './pages.ts';
 import { commandKey } from './shortcuts.ts';
+import { UpdateStrip } from './update-strip.tsx';
 import { useIsPhone } from './use-is-phone.ts';
 import { useLive } from './use-live.ts';
 
@@ -74,6 +75,7 @@ export function Shell() {
         </aside>
         <main className="sheet" id="content" tabIndex={-1}>
           <NetworkStrip />
+          <UpdateStrip />
           <InShell value={true}>{isMissing ? <ProjectNotFound /> : <Outlet />}</InShell>
           {projectId && <DropZone projectId={projectId} />}
         </main>
