@@ -608,6 +608,25 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says in its own words that something else has answered, and counts nothing that was not read', async () => {
+    const { projectId, cadiz } = await createFilled('Proxy');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner('/projects', { locale: 'de-DE' });
+    await page.route('**/api/storage/list**', (route) =>
+      route.fulfill({ status: 502, contentType: 'text/html', body: '<h1>Bad gateway</h1>' }),
+    );
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    const alert = page.getByRole('alert').filter({ hasText: 'hat an seiner Stelle geantwortet (502)' });
+    await alert.waitFor();
+    const shown = await page.locator('main').innerText();
+    for (const word of ['baseUrl', 'Bad gateway', '10.000']) expect(shown).not.toContain(word);
+    await page.unrouteAll();
+    await alert.getByRole('button', { name: 'Noch einmal' }).click();
+    await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a refusal puts back what was shown and says why; a listing that failed is tried again', async () => {
     const { projectId, cadiz } = await createFilled('Refusals');
     await fill(cadiz, ['a.txt']);

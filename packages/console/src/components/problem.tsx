@@ -6,7 +6,10 @@ import { CopyButton } from './copy-button.tsx';
 
 /** What happened, in the words of the service; in one's own where it has not answered. */
 export function messageOf(error: unknown): string {
-  if (isCadizError(error) && error.code === 'network_failed') return text.errors.unreachable;
+  const code = isCadizError(error) ? error.code : undefined;
+  if (code === 'network_failed' || code === 'timed_out') return text.errors.unreachable;
+  // The SDK's words are for programmers, and end with what a proxy has said.
+  if (isCadizError(error) && code === 'unexpected_answer') return text.errors.unexpected(error.status);
   return error instanceof Error ? error.message : String(error);
 }
 

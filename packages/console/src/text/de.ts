@@ -50,6 +50,8 @@ export const de: Widen<typeof en> = {
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
     unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
+    unexpected: (status: number) =>
+      `Etwas, das vor Cadiz steht, hat an seiner Stelle geantwortet (${status}). Versuche es gleich noch einmal.`,
     notFound: 'Hier ist nichts',
     notFoundHint: 'Die Adresse ist falsch, oder was sie zeigte, wurde gelöscht.',
     toProjects: 'Zu deinen Projekten',

@@ -49,6 +49,8 @@ export const en = {
     requestId: 'Request id',
     copyDetails: 'Copy the details',
     unreachable: 'Cadiz could not be reached. Try again in a moment.',
+    unexpected: (status: number) =>
+      `Something in front of Cadiz has answered in its place (${status}). Try again in a moment.`,
     notFound: 'There is nothing here',
     notFoundHint: 'The address may be wrong, or what it showed has been deleted.',
     toProjects: 'Go to your projects',

@@ -182,7 +182,9 @@ function Folder(place: Place) {
 }
 
 function toCount(total: number | null | undefined, { q }: FilesSearch): string {
-  if (total === null || total === undefined) return text.files.veryMany;
+  // Nothing could be read.
+  if (total === undefined) return '';
+  if (total === null) return text.files.veryMany;
   return q === undefined ? text.common.items(total) : text.files.found(formatCount(total));
 }
 
