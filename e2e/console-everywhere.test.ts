@@ -193,6 +193,21 @@ describe.runIf(triesJourneys)('every screen', () => {
     expect(tested.complaints).toEqual([]);
   }, 600_000);
 
+  test.each([320, 721, 800, 900, 1024, 1081, 1280, 1440])(
+    'has room for names in the trash, and for figures: %i',
+    async (width) => {
+      const page = await tested.openAsOwner('/projects', { viewport: { width, height: 700 }, locale: 'de-DE' });
+      await show(page, screens.trash ?? '');
+      const name = await page.locator('.trash-table td.main').boundingBox();
+      expect(name?.width).toBeGreaterThan(120);
+      await show(page, screens.usage ?? '');
+      const figures = page.locator('.fig dd:first-of-type');
+      expect(await figures.count()).toBe(4);
+      expect(await figures.evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth).length)).toBe(0);
+      await page.context().close();
+    },
+  );
+
   test('has room for letters that are twice as large, which the browser has been set to', async () => {
     const sizes = [
       { width: 1920, height: 1080 },
