@@ -233,7 +233,10 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     await server.run('halt');
     undo = () => server.run('resume');
     // Nothing but the process that has begun it knows that it is not being made any more.
-    expect(await early).toMatchObject({ status: 503, code: 'database_unavailable' });
+    const { status, code } = await early;
+    expect(status).toBe(503);
+    // On a busy machine, making it takes longer than it is waited for.
+    expect(['database_unavailable', 'image_not_ready']).toContain(code);
     await undo();
     undo = undefined;
     await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(302);
@@ -251,7 +254,10 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     await admin.query('checkpoint');
     await server.run('halt');
     undo = () => server.run('resume');
-    expect(await early).toMatchObject({ status: 503, code: 'database_unavailable' });
+    const { status, code } = await early;
+    expect(status).toBe(503);
+    // On a busy machine, making it takes longer than it is waited for.
+    expect(['database_unavailable', 'image_not_ready']).toContain(code);
     await undo();
     undo = undefined;
     await expect.poll(async () => (await askForIt()).status, { timeout: 60_000 }).toBe(200);

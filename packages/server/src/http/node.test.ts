@@ -10,7 +10,7 @@ let server: http.Server;
 let port: number;
 
 beforeAll(async () => {
-  server = http.createServer((_request, response) => writeWhole(response, { status: 200, headers: [], body }, 300));
+  server = http.createServer((_request, response) => writeWhole(response, { status: 200, headers: [], body }, 2000));
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   ({ port } = server.address() as AddressInfo);
