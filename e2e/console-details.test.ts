@@ -3,7 +3,14 @@ import type { Client } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import sharp from 'sharp';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, findBarriers, findFlaws, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  createHold,
+  findBarriers,
+  findFlaws,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -569,7 +576,12 @@ describe.runIf(triesJourneys)('a folder', () => {
     const dialog = dialogOf(page, 'Move 1,100 items');
     await dialog.getByRole('button', { name: 'Whole' }).click();
     await dialog.getByRole('button', { name: 'a target' }).click();
-    // How far it is stands there until the service says more.
+    // That it has begun is said before the service has answered, and how far it is until that says more.
+    const answer = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await answer.over;
+      await route.continue();
+    });
     let goOn = (): void => {};
     const said = new Promise<void>((resolve) => {
       goOn = resolve;
@@ -579,6 +591,8 @@ describe.runIf(triesJourneys)('a folder', () => {
       await route.continue();
     });
     await dialog.getByRole('button', { name: 'Move to a target' }).click();
+    await page.getByText('In progress…').waitFor();
+    answer.release();
     await page.getByText(/of 1,100 items done/).waitFor();
     goOn();
     await page.getByText('1,100 items moved to a target').waitFor();

@@ -127,6 +127,22 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.context().close();
   });
 
+  test('are all in the trash with one step more, when hundreds were deleted at once', async () => {
+    const projectId = await tested.createProject('Hundreds at once');
+    const cadiz = await tested.connect(projectId);
+    const names = Array.from({ length: 250 }, (_, index) => `one ${index}`);
+    for (let at = 0; at < names.length; at += 100) await cadiz.folders.ensure(names.slice(at, at + 100));
+    await cadiz.files.deleteMany({ select: { folder: null } });
+    const page = await tested.openAsOwner(`/projects/${projectId}/trash`);
+    const rows = page.getByRole('checkbox', { name: /^Select one/ });
+    await rows.nth(99).waitFor();
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => rows.count(), { timeout: 30_000 }).toBe(names.length);
+    await page.getByRole('button', { name: 'Show more' }).waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('are in the trash, and in their folder, also if that was being read before they came', async () => {
     const projectId = await tested.createProject('Late answers');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);

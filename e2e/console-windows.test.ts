@@ -73,6 +73,48 @@ describe.runIf(triesJourneys)('a window of a browser in which another one', () =
     await page.context().close();
   });
 
+  test('has signed out keeps a name that is half typed, and saves it no sooner than asked', async () => {
+    const projectId = await tested.createProject('Half typed');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.folders.ensure(['before']);
+    const page = await tested.openAsMember(projectId, 'editor', `/projects/${projectId}/files`);
+    await page.getByRole('row', { name: 'before' }).click();
+    await page.keyboard.press('F2');
+    const field = page.getByRole('textbox', { name: 'New name', includeHidden: true });
+    await field.fill('aft');
+    await page.context().clearCookies();
+    await comeBack(page);
+    await ended(page).getByLabel('Password', { exact: true }).fill(password);
+    await ended(page).getByRole('button', { name: 'Sign in', exact: true }).click();
+    await ended(page).waitFor({ state: 'detached' });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel)).toBe('New name');
+    expect((await cadiz.files.page({ folder: null })).folders.map(({ name }) => name)).toEqual(['before']);
+    await page.keyboard.type('er');
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'after' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has signed somebody else in does nothing as them, although nobody has come back to it', async () => {
+    const projectId = await tested.createProject('Side by side');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.folders.ensure(['kept']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByRole('row', { name: 'kept' }).click();
+    const editor = await tested.openAsMember(projectId, 'editor', '/projects');
+    await page.context().clearCookies();
+    await page.context().addCookies(await editor.context().cookies());
+    const other = await page.context().newPage();
+    await other.goto(`${tested.url}/projects`);
+    await other.getByRole('link', { name: 'Side by side' }).waitFor();
+    await page.getByRole('button', { name: 'Vera the editor' }).waitFor();
+    expect(await page.getByText('Ada Example').count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await editor.context().close();
+    await page.context().close();
+  });
+
   test('has signed somebody else in begins anew for them', async () => {
     const projectId = await tested.createProject('Of two people');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);

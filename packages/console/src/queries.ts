@@ -42,13 +42,26 @@ export type Project = Answer<'getProject'>;
 export type Role = 'owner' | 'editor' | 'viewer';
 export type Session = NonNullable<Answer<'getSession'>>;
 
+/** Tells the other windows of this browser who is signed in: what they show, and what they ask for, is one person's. */
+const windows = new BroadcastChannel('session');
+const idOf = (session: Session | null) => session?.user.id ?? null;
+
 export const sessionQuery = queryOptions({
   queryKey: ['session'],
-  queryFn: () => call('getSession', {}),
+  queryFn: async () => {
+    const session = await call('getSession', {});
+    windows.postMessage(idOf(session));
+    return session;
+  },
   staleTime: 60_000,
   // Another window may have signed somebody in or out.
   refetchOnWindowFocus: 'always',
 });
+windows.addEventListener('message', ({ data: id }) => {
+  const known = queryClient.getQueryData(sessionQuery.queryKey);
+  if (known !== undefined && idOf(known) !== id) void queryClient.invalidateQueries(sessionQuery);
+});
+
 /** Reads who is signed in, however lately that was read. */
 export const readSession = () => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
 

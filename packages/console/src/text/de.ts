@@ -228,6 +228,7 @@ export const de: Widen<typeof en> = {
       'Das Herunterladen ist fehlgeschlagen: der Dienst oder sein Objektspeicher hat es abgelehnt. Versuche es noch einmal.',
     tooManyToDownload: (most) =>
       `Bis zu ${most} lassen sich zusammen herunterladen. Lade stattdessen den Ordner herunter, in dem sie sind.`,
+    begun: 'Wird ausgeführt …',
     progress: (done, total) => `${grouped(done)} von ${plural(total, 'Element', 'Elementen')} fertig`,
     move: 'Verschieben',
     moveTitle: (count, reach, excepted) => `${toMany(count, reach, excepted)} verschieben`,

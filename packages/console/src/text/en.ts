@@ -226,6 +226,7 @@ export const en = {
     deleteFolders: (count: number) => `Delete ${plural(count, 'folder', 'folders')}`,
     notDownloaded: 'The download failed: the service or its object store refused it. Try again.',
     tooManyToDownload: (most: number) => `Up to ${most} can be downloaded together. Download their folder instead.`,
+    begun: 'In progress…',
     progress: (done: number, total: number) => `${grouped(done)} of ${plural(total, 'item', 'items')} done`,
     move: 'Move',
     moveTitle: (count: number | null, reach: 'folder' | 'project', excepted: number) =>

@@ -33,6 +33,7 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
   const gone = new Set(select ? [] : entries.map(({ id }) => id));
   const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
   for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
+  if (select) void toast(text.files.begun);
   try {
     await send();
   } catch (error) {

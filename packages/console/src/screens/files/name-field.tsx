@@ -12,6 +12,9 @@ interface NameFieldProps {
   onDone: (step?: 1 | -1) => void;
 }
 
+/** A dialog that opens by itself, such as one that asks to sign in again, takes the focus from a name that is half typed, and gives it back. */
+const isOfDialog = (element: Element | null): boolean => element?.closest('[role=dialog]') != null;
+
 /** Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. */
 export function NameField({ projectId, entry, onDone }: NameFieldProps) {
   const field = useRef<HTMLInputElement>(null);
@@ -50,10 +53,13 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
           defaultValue={entry.name}
           aria-label={text.files.newName}
           aria-invalid={error ? true : undefined}
+          // What would be typed after the name was sent would be lost.
+          readOnly={isPending}
           onKeyDown={onKeyDown}
           onClick={(event) => event.stopPropagation()}
-          onBlur={() => !error && save()}
+          onBlur={({ relatedTarget }) => !error && !isOfDialog(relatedTarget) && save()}
         />
+        {isPending && <span className="spin" aria-hidden="true" />}
       </span>
       {error && (
         <span className="hint bad" role="alert">

@@ -27,7 +27,9 @@ export function Trash() {
   const query = useInfiniteQuery({
     queryKey: ['trash', projectId],
     initialPageParam: undefined as string | undefined,
-    queryFn: ({ pageParam }) => clientOf(projectId).trash.page({ limit: 100, cursor: pageParam ?? null }),
+    // Whoever goes on may look for thousands that were deleted at once.
+    queryFn: ({ pageParam }) =>
+      clientOf(projectId).trash.page({ limit: pageParam === undefined ? 100 : mostAtOnce, cursor: pageParam ?? null }),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
   const entries = query.data?.pages.flatMap(({ items }) => items) ?? [];
