@@ -25,3 +25,16 @@ export async function writeLater(
     }
   }
 }
+
+/**
+ * Writes something down at once or, if the database does not answer, as soon as it does.
+ * @throws what the first attempt has thrown
+ */
+export async function writeNowOrLater(...[deps, write, seconds]: Parameters<typeof writeLater>): Promise<void> {
+  try {
+    await write();
+  } catch (error) {
+    void writeLater(deps, write, seconds);
+    throw error;
+  }
+}

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { type ImageMaker, ImageRefused, type Rendered } from '@cadiz/images';
 import type { Database } from '../db/open.ts';
-import { writeLater } from '../db/write-later.ts';
+import { writeLater, writeNowOrLater } from '../db/write-later.ts';
 import type { Deps } from '../deps.ts';
 import { Problem } from '../problem.ts';
 import { enqueue } from '../work/enqueue.ts';
@@ -183,12 +183,8 @@ async function finish(
 }
 
 /** Others can make it now: at once or, if the database does not answer, as soon as it does. */
-async function abandon(deps: VariantDeps, file: ImageFile, storeKey: string): Promise<void> {
-  const write = () => writeAbandoned(deps, file, storeKey);
-  await write().catch((error: unknown) => {
-    void writeLater(deps, write, goneSeconds);
-    throw error;
-  });
+function abandon(deps: VariantDeps, file: ImageFile, storeKey: string): Promise<void> {
+  return writeNowOrLater(deps, () => writeAbandoned(deps, file, storeKey), goneSeconds);
 }
 
 /** Its object may still arrive: the row is kept until it cannot any more. */

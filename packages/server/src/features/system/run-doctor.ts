@@ -5,7 +5,7 @@ import type { SessionCaller } from '../../access/caller.ts';
 import { toSections } from '../../checkup/checks.ts';
 import { createExamination } from '../../checkup/examination.ts';
 import { examine, type Result } from '../../checkup/examine.ts';
-import { writeLater } from '../../db/write-later.ts';
+import { writeNowOrLater } from '../../db/write-later.ts';
 import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { withoutCredentials } from '../../telemetry/log.ts';
@@ -43,11 +43,7 @@ export async function runDoctor(
   try {
     findings = await examineStore(deps, times);
   } finally {
-    const giveBack = () => returnDoctor(deps, lease, findings);
-    await giveBack().catch((error: unknown) => {
-      void writeLater(deps, giveBack, leaseSeconds);
-      throw error;
-    });
+    await writeNowOrLater(deps, () => returnDoctor(deps, lease, findings), leaseSeconds);
   }
   return readDoctorRun(deps);
 }
