@@ -75,10 +75,12 @@ export async function verifyWebhook(
 const invalid = (reason: string) => new CadizError('invalid_webhook', `The webhook cannot be verified. ${reason}`);
 
 function readHeader(headers: WebhookHeaders, name: string): string | undefined {
-  if (typeof headers.get === 'function') return headers.get(name) ?? undefined;
-  const found = Object.entries(headers).filter(([key]) => key.toLowerCase() === name);
-  // AWS Lambda and Node's `headersDistinct` have a list for each.
-  const [value, another] = found.flatMap(([, value]) => value);
+  const found =
+    typeof headers.get === 'function'
+      ? [headers.get(name)]
+      : // AWS Lambda and Node's `headersDistinct` have a list for each.
+        Object.entries(headers).flatMap(([key, value]) => (key.toLowerCase() === name ? value : []));
+  const [value, another] = found;
   return typeof value === 'string' && another === undefined ? value : undefined;
 }
 
