@@ -54,7 +54,7 @@ export function inTurn(handle: http.RequestListener): http.RequestListener {
       return;
     }
     if (pending.push(response) === 1) pendingOf.set(socket, pending);
-    response.once('close', () => pending.shift());
+    response.on('close', () => pending.shift());
     if (response.socket) {
       handle(request, response);
       return;

@@ -25,7 +25,7 @@ export interface PresignRequest {
   /** bytes; signed, so that a body of any other length is refused */
   contentLength?: number;
   /** further query parameters, all signed: response-content-type, partNumber, uploadId … */
-  query?: Record<string, string>;
+  query?: Record<string, string> | undefined;
   /** further signed headers, names in lower case; the holder must send them with exactly these values */
   headers?: Record<string, string>;
 }

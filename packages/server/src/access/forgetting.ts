@@ -28,7 +28,8 @@ export function createForgetting(clear: () => void): Forgetting {
 
   return {
     moment: () => changes,
-    isForgotten: (moment, name) => moment < allForgottenBy || moment < (forgottenBy.get(name) ?? 0),
+    isForgotten: (moment, name) =>
+      moment < changes && (moment < allForgottenBy || moment < (forgottenBy.get(name) ?? 0)),
     forget(name) {
       changes += 1;
       if (forgottenBy.size >= maxNames) forgetAll();

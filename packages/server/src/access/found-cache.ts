@@ -65,9 +65,10 @@ export function createFoundCache<T extends NonNullable<unknown>>(
   return {
     find: (projectId, id) => {
       const hit = known.get(projectId + id);
-      if (hit === undefined || !isFresh(hit.foundAt, now()) || forgetting.isForgotten(hit.moment, projectId))
+      const at = now();
+      if (hit === undefined || !isFresh(hit.foundAt, at) || forgetting.isForgotten(hit.moment, projectId))
         return askAndRemember(projectId, id);
-      renew(hit, now(), () => askAndRemember(projectId, id));
+      renew(hit, at, () => askAndRemember(projectId, id));
       return hit.value;
     },
     forgetProject: forgetting.forget,

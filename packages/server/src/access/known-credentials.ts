@@ -81,9 +81,9 @@ export function createKnownCredentials<C extends object>(
     return one?.caller;
   }
 
-  function findKnown(hash: string): Known<C> | undefined {
+  function findKnown(hash: string, at: number): Known<C> | undefined {
     const one = known.get(hash);
-    return one && isFresh(one.foundAt, now()) && one.expiresAt > now() && !isForgotten(one) ? one : undefined;
+    return one && isFresh(one.foundAt, at) && one.expiresAt > at && !isForgotten(one) ? one : undefined;
   }
 
   function isForgotten({ moment, dependsOn }: Known<C>): boolean {
@@ -94,9 +94,10 @@ export function createKnownCredentials<C extends object>(
   return {
     find(token, isSuspect) {
       const hash = hashToken(token);
-      const one = findKnown(hash);
+      const at = now();
+      const one = findKnown(hash, at);
       if (one) {
-        renew(one, now(), () => ask([hash]));
+        renew(one, at, () => ask([hash]));
         return use(one);
       }
       // A malformed one is recognized by its shape and checksum, without a query.

@@ -51,7 +51,7 @@ function findExposed(exchange: Exchange): string | undefined {
   const { operation } = exchange;
   if (operation === undefined) return undefined;
   if (filesForAll.has(operation)) return exposedOfFiles;
-  return forAllOrigins.has(operation) && exchange.header('origin') !== undefined ? exposed : undefined;
+  return forAllOrigins.has(operation) && exchange.headers.origin !== undefined ? exposed : undefined;
 }
 
 /** What pages may send along: beside the credential, conditions and ranges for files, where a stream of events goes on, and a trace. */
@@ -63,8 +63,8 @@ const preflightSeconds = '7200';
 
 /** @returns undefined if the request is no preflight, or for a path that is not for pages of other origins */
 export function answerPreflight(exchange: Exchange): Response | undefined {
-  if (exchange.method !== 'OPTIONS' || exchange.header('origin') === undefined) return undefined;
-  if (exchange.header('access-control-request-method') === undefined) return undefined;
+  if (exchange.method !== 'OPTIONS' || exchange.headers.origin === undefined) return undefined;
+  if (exchange.headers['access-control-request-method'] === undefined) return undefined;
   const methods = findOperations(exchange.path)
     .filter((operation) => forAllOrigins.has(operation) || filesForAll.has(operation))
     .map((operation) => routes[operation].method);

@@ -129,7 +129,7 @@ async function answer<T>(
 }
 
 function findTrace({ tracing }: Deps, exchange: Exchange, operation: string): OpenTrace | undefined {
-  return tracing.ofRequest(operation, exchange.header('traceparent'), () => ({
+  return tracing.ofRequest(operation, exchange.headers.traceparent, () => ({
     'cadiz.request_id': exchange.requestId,
     'http.request.method': exchange.method,
   }));
@@ -192,9 +192,7 @@ function toAnswer(
   extra: readonly string[],
 ): WholeAnswer {
   // One array for all headers, since every answer passes through here.
-  const headers = common.concat('Content-Type', type, 'X-Request-Id', requestId);
-  if (extra.length > 0) headers.push(...extra);
-  if (own.length > 0) headers.push(...own);
+  const headers = [...common, 'Content-Type', type, 'X-Request-Id', requestId, ...extra, ...own];
   return { status, headers, body };
 }
 

@@ -17,9 +17,9 @@ export function readBrowser(deps: Deps, exchange: Exchange): Browser {
       flow: readCookie(deps, exchange, 'flow'),
       device: readCookie(deps, exchange, 'device'),
     },
-    userAgent: exchange.header('user-agent')?.slice(0, longestUserAgent),
-    invitation: exchange.header('x-invitation'),
-    setupToken: exchange.header('x-setup-token'),
+    userAgent: exchange.headers['user-agent']?.slice(0, longestUserAgent),
+    invitation: exchange.headers['x-invitation'],
+    setupToken: exchange.headers['x-setup-token'],
     isOnThisMachine: isOnThisMachine(exchange),
   };
 }
@@ -32,7 +32,7 @@ const ofProxies = ['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x
  * as the same origin.
  */
 function isOnThisMachine(exchange: Exchange): boolean {
-  if (ofProxies.some((name) => exchange.header(name) !== undefined)) return false;
-  const host = exchange.header('host');
+  if (ofProxies.some((name) => exchange.headers[name] !== undefined)) return false;
+  const host = exchange.headers.host;
   return host === undefined || (URL.canParse(`http://${host}`) && isLoopback(new URL(`http://${host}`).hostname));
 }

@@ -38,7 +38,7 @@ function requireCaller<T>(
   exchange: Exchange,
   withTicket: (deps: Deps, exchange: Exchange, token: string) => Promise<T>,
 ): Promise<Caller | T> | Caller {
-  const authorization = exchange.header('authorization');
+  const authorization = exchange.headers.authorization;
   if (authorization === undefined) return requireSessionOrKey(deps, exchange);
   const token = bearer.exec(authorization)?.[1];
   if (token === undefined) return refuseKey(deps, exchange);
@@ -53,7 +53,7 @@ export async function requireTicket(deps: Deps, exchange: Exchange): Promise<Tic
 async function admitTicket(deps: Deps, exchange: Exchange, token: string): Promise<TicketCaller> {
   const ticket = await findTicket(deps, exchange, token);
   if (!ticket) throw invalidTicket();
-  const origin = exchange.header('origin');
+  const origin = exchange.headers.origin;
   if (origin !== undefined && ticket.origins && !ticket.origins.includes(origin)) {
     throw new Problem('origin_not_allowed', `The ticket accepts no requests from pages of ${origin.slice(0, 255)}.`);
   }
@@ -67,7 +67,7 @@ async function admitTicket(deps: Deps, exchange: Exchange, token: string): Promi
 }
 
 function readBearer(exchange: Exchange): string | undefined {
-  return bearer.exec(exchange.header('authorization') ?? '')?.[1];
+  return bearer.exec(exchange.headers.authorization ?? '')?.[1];
 }
 
 /**
@@ -84,7 +84,7 @@ export async function requireObjectStore(deps: Deps, exchange: Exchange): Promis
 }
 
 function readStoreSecret(exchange: Exchange): string | undefined {
-  const [, scheme, credentials = ''] = /^(Bearer|Basic) +(.*)$/i.exec(exchange.header('authorization') ?? '') ?? [];
+  const [, scheme, credentials = ''] = /^(Bearer|Basic) +(.*)$/i.exec(exchange.headers.authorization ?? '') ?? [];
   if (scheme?.toLowerCase() !== 'basic') return credentials;
   const text = Buffer.from(credentials, 'base64').toString();
   return text.includes(':') ? text.slice(text.indexOf(':') + 1) : undefined;
@@ -157,7 +157,7 @@ function toAsking(deps: Deps, exchange: Exchange, token: string, caller: ApiKeyC
  * @throws Problem session_required, ticket_not_allowed, cross_site_request, rate_limited
  */
 export async function requireSession(deps: Deps, exchange: Exchange): Promise<SessionCaller> {
-  const session = exchange.header('authorization') === undefined ? await findSession(deps, exchange) : undefined;
+  const session = exchange.headers.authorization === undefined ? await findSession(deps, exchange) : undefined;
   if (session) return session;
   const token = readBearer(exchange);
   if (token !== undefined && isTicket(token) && (await findTicket(deps, exchange, token))) {
@@ -190,8 +190,8 @@ async function findSession(deps: Deps, exchange: Exchange): Promise<SessionCalle
  */
 export function requireSameSite({ config }: Deps, exchange: Exchange): void {
   if (exchange.method === 'GET' || exchange.method === 'HEAD') return;
-  const site = exchange.header('sec-fetch-site');
-  const origin = exchange.header('origin');
+  const site = exchange.headers['sec-fetch-site'];
+  const origin = exchange.headers.origin;
   const isSame =
     site === undefined
       ? origin === undefined || isOwnOrigin(config.publicUrl, origin)
@@ -219,7 +219,7 @@ const seenInBrowsers = createBoundedCache<true>(10_000);
  * each key.
  */
 function warnOfBrowser({ log }: Deps, exchange: Exchange, { keyId }: ApiKeyCaller): void {
-  const origin = exchange.header('origin');
+  const origin = exchange.headers.origin;
   if (origin === undefined) return;
   addWarning(exchange, 'An API key was sent by a browser: everybody who opens that page can take it.');
   if (seenInBrowsers.has(keyId)) return;

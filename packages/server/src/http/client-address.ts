@@ -11,7 +11,7 @@ import type { Exchange } from './exchange.ts';
 export function clientAddress(deps: Pick<Deps, 'config' | 'log'>, exchange: Exchange): string {
   let client = ofConnection(exchange.remoteAddress() ?? '');
   if (!client) return 'unknown';
-  const forwarded = exchange.header('x-forwarded-for');
+  const forwarded = exchange.headers['x-forwarded-for'];
   if (forwarded === undefined) return client;
   const { config } = deps;
   if (!isTrusted(config.trustedProxies, client)) {

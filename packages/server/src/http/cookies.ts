@@ -30,7 +30,7 @@ function nameOf({ config }: CookieDeps, { name }: Cookie): string {
 
 /** The value of a cookie of this request, if its signature is valid. */
 export function readCookie(deps: CookieDeps, exchange: Exchange, name: keyof Kept): string | undefined {
-  const header = exchange.header('cookie');
+  const header = exchange.headers.cookie;
   if (header === undefined) return undefined;
   const cookie = cookies[name];
   const text = findPair(header, nameOf(deps, cookie));

@@ -27,11 +27,11 @@ export interface Exchange {
   refreshCaller: (() => Promise<void>) | undefined;
   /** Additional headers of the answer, whether it succeeds or fails, as name, value, name, value … */
   readonly extraHeaders: string[];
+  /** Of the request, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   query(): Query;
   /** The other end of the connection, as the socket names it; undefined if it is not known. */
   remoteAddress(): string | undefined;
-  /** @param name in lower case */
-  header(name: string): string | undefined;
   /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
   readBytes(maxBytes: number): Promise<Buffer>;
   /** Calls the listener when the client closes the connection or the answer has been sent. */

@@ -19,7 +19,7 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     extraHeaders: [],
     query: () => toQuery(search.slice(1)),
     remoteAddress: () => remoteAddress,
-    header: (name) => request.headers.get(name) ?? undefined,
+    headers: Object.fromEntries(request.headers),
     readBytes: (maxBytes) => readBytes(request, maxBytes),
     onSent: (listener) => listener(),
     onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),

@@ -10,7 +10,7 @@ export const maxBodyBytes = 64 * 1024;
 
 /** Refuses a body by its `Content-Length`, before anything is read. @throws Problem body_too_large */
 export function requireSmallBody(exchange: Exchange, limit = maxBodyBytes): void {
-  if (Number(exchange.header('content-length') ?? 0) > limit) throw tooLarge(limit);
+  if (Number(exchange.headers['content-length'] ?? 0) > limit) throw tooLarge(limit);
 }
 
 export function tooLarge(limit: number): Problem {
@@ -61,18 +61,18 @@ async function readBody<T extends z.ZodType>(
 
 /** Whether the headers say that a body follows, or of which type it is. */
 function hasBody(exchange: Exchange): boolean {
-  const has = (name: string) => exchange.header(name) !== undefined;
-  return has('content-type') || has('transfer-encoding') || Number(exchange.header('content-length') ?? 0) > 0;
+  const has = (name: string) => exchange.headers[name] !== undefined;
+  return has('content-type') || has('transfer-encoding') || Number(exchange.headers['content-length'] ?? 0) > 0;
 }
 
 /** @throws Problem unsupported_media_type */
 function requireJson(exchange: Exchange, anyMediaType = false): void {
-  const type = exchange.header('content-type') ?? '';
+  const type = exchange.headers['content-type'] ?? '';
   if (type !== 'application/json' && !anyMediaType && !/^application\/json\s*(?:;|$)/i.test(type)) {
     const sent = type === '' ? 'the request has none' : `the request has ${type.slice(0, 255)}`;
     throw new Problem('unsupported_media_type', `Content-Type must be application/json, and ${sent}.`);
   }
-  const coding = exchange.header('content-encoding');
+  const coding = exchange.headers['content-encoding'];
   if (coding === undefined || /^\s*(?:identity\s*)?$/i.test(coding)) return;
   throw new Problem(
     'unsupported_media_type',

@@ -24,6 +24,7 @@ export class NodeExchange implements Exchange {
   input: unknown;
   refreshCaller: (() => Promise<void>) | undefined;
   readonly extraHeaders: string[] = [];
+  readonly headers: Readonly<Record<string, string | undefined>>;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #search: string;
@@ -34,6 +35,8 @@ export class NodeExchange implements Exchange {
     this.method = request.method ?? 'GET';
     this.path = mark === -1 ? target : target.slice(0, mark);
     this.#search = mark === -1 ? '' : target.slice(mark + 1);
+    // Only of Set-Cookie, which is no header of requests, would Node give a list.
+    this.headers = request.headers as Record<string, string | undefined>;
     this.#request = request;
     this.#response = response;
   }
@@ -44,11 +47,6 @@ export class NodeExchange implements Exchange {
 
   remoteAddress(): string | undefined {
     return this.#request.socket.remoteAddress;
-  }
-
-  header(name: string): string | undefined {
-    const value = this.#request.headers[name];
-    return Array.isArray(value) ? value.join(', ') : value;
   }
 
   readBytes(maxBytes: number): Promise<Buffer> {

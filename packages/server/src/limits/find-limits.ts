@@ -74,8 +74,9 @@ export function createLimitsCache(
   return {
     find(projectId) {
       const found = known.get(projectId);
-      if (found !== undefined && isFresh(found.foundAt, now())) {
-        renew(found, now(), () => asking.get(projectId) ?? askAndRemember(projectId));
+      const at = now();
+      if (found !== undefined && isFresh(found.foundAt, at)) {
+        renew(found, at, () => asking.get(projectId) ?? askAndRemember(projectId));
         return found.limits;
       }
       return asking.get(projectId) ?? askAndRemember(projectId);

@@ -52,9 +52,8 @@ export function createS3Store(
         contentLength: sizeBytes,
         expiresInSeconds,
         now: now(),
-        ...(sha256 !== undefined && {
-          query: { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') },
-        }),
+        query:
+          sha256 === undefined ? undefined : { 'x-amz-checksum-sha256': Buffer.from(sha256, 'hex').toString('base64') },
       }),
 
     presignGet: (

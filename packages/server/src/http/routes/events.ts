@@ -16,13 +16,13 @@ export const readEvents: Handler = async (deps, exchange) => {
   const caller = await requireKeyOrSession(deps, exchange);
   const asked = readQuery(exchange, EventsQuery);
   // A browser repeats the URL of its stream, and says in this header how far it came.
-  const query = { ...asked, after: exchange.header('last-event-id') || asked.after };
+  const query = { ...asked, after: exchange.headers['last-event-id'] || asked.after };
   requireScope(caller, 'files:read');
   const hidden = asked.types?.filter((type) => accessTypes.includes(type)) ?? [];
   if (caller.kind === 'apiKey' && hidden.length > 0) {
     addWarning(exchange, `Left out, since events about access are for signed-in owners: ${hidden.join(', ')}.`);
   }
-  const isStream = exchange.header('accept')?.toLowerCase().includes(eventStream) === true && exchange.method === 'GET';
+  const isStream = exchange.headers.accept?.toLowerCase().includes(eventStream) === true && exchange.method === 'GET';
   exchange.extraHeaders.push('Vary', 'Accept');
   return whileConnected(exchange, async (gone) => {
     if (!isStream) return new Whole(await readEventPage(deps, caller, query, gone.signal), 'application/json');

@@ -11,7 +11,7 @@ export const redirectToImage: Handler = async (deps, exchange) => {
   const { id } = readParams(exchange, FileParams);
   const options = readQuery(exchange, ImageQuery);
   if (mayVary(options)) exchange.extraHeaders.push('Vary', 'Accept');
-  const asking = { accept: exchange.header('accept'), method: redirectedMethod(exchange) };
+  const asking = { accept: exchange.headers.accept, method: redirectedMethod(exchange) };
   return redirect(await getImage(deps, caller, { id, ...options }, asking), 'private');
 };
 
@@ -19,7 +19,7 @@ export const openImage: Handler = async (deps, exchange) => {
   const { token } = readParams(exchange, SignedImageParams);
   // The token says whether it does: not known here, and harmless otherwise.
   exchange.extraHeaders.push('Vary', 'Accept');
-  const asking = { accept: exchange.header('accept'), method: redirectedMethod(exchange) };
+  const asking = { accept: exchange.headers.accept, method: redirectedMethod(exchange) };
   return redirect(await openSigned(deps, token, asking), 'public');
 };
 

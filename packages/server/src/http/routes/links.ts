@@ -25,7 +25,7 @@ export const openLink: Handler = async (deps, exchange) => {
   const query = readQuery(exchange, LinkQuery);
   const linked = await openLinked(deps, token);
   if (mayVary(linked.options ?? query)) exchange.extraHeaders.push('Vary', 'Accept');
-  const file = await toServedFile(deps, linked, query, exchange.header('accept'));
+  const file = await toServedFile(deps, linked, query, exchange.headers.accept);
   return deps.config.linksStream ? sendFile(deps, exchange, file) : redirectToFile(deps, exchange, file);
 };
 
@@ -39,10 +39,10 @@ async function sendFile(deps: Deps, exchange: Exchange, file: LinkedFile): Promi
   const size = file.fileSize;
   const headers = toFileHeaders(deps, file);
   const conditions = {
-    ifMatch: exchange.header('if-match'),
-    ifNoneMatch: exchange.header('if-none-match'),
-    ifRange: exchange.header('if-range'),
-    range: exchange.method === 'GET' ? exchange.header('range') : undefined,
+    ifMatch: exchange.headers['if-match'],
+    ifNoneMatch: exchange.headers['if-none-match'],
+    ifRange: exchange.headers['if-range'],
+    range: exchange.method === 'GET' ? exchange.headers.range : undefined,
   };
   const wanted = toWanted(conditions, headers.ETag, size);
   if (wanted.kind === 'unchanged') return new Response(null, { status: 304, headers });
