@@ -2,7 +2,7 @@
 // The baseline: the cost of plain node:http. It reads the body, parses it, and answers with JSON of the same shape as the
 // service's; it checks, signs and looks up nothing. usage: bare-server.mjs <port> [<file of the listing>]
 // Under /by-hand/ it does what every presign must do: look up the key's hash, make plain checks, compute the same signature.
-// Under /by-hand-whole/ it also makes all the checks of the service and answers with all its headers.
+// Under /by-hand-whole/ it also makes all the service's checks of the fields and answers with all its headers.
 import { isUtf8 } from 'node:buffer';
 import { hash, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
