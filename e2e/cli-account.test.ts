@@ -160,6 +160,30 @@ describe('credentials', () => {
     expect(stderr).toContain('or CADIZ_URL, right?');
   });
 
+  test('are not stored for something that is not Cadiz, whatever JSON it answers', async () => {
+    const server = createServer(({ url = '' }, response) =>
+      response.writeHead(200, { 'content-type': 'application/json' }).end(url.startsWith('/null') ? 'null' : '{}'),
+    );
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const env = nobody('elsewhere');
+    for (const url of [origin, `${origin}/null`]) {
+      const byKey = await place.cadiz(['login', url], { env, input: place.apiKey });
+      expect([byKey.code, byKey.stderr]).toEqual([1, expect.stringContaining('Not Cadiz')]);
+      const shown = await place.type(
+        ['login', '--account', url],
+        [
+          ['E-mail address', 'ada@example.com'],
+          ['Password', password],
+        ],
+        { env },
+      );
+      expect([shown.code, shown.stdout]).toEqual([1, expect.stringContaining(`${url} is not a Cadiz service`)]);
+    }
+    server.close();
+    await expect(stat(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'))).rejects.toThrow('ENOENT');
+  });
+
   test('that are refused are not stored', async () => {
     const env = nobody('refused');
     expect((await place.cadiz(['login'], { env, input: 'hello' })).code).toBe(2);

@@ -23,6 +23,10 @@ export class Failure extends Error {
   }
 }
 
+/** @param answer what it is that no Cadiz service answers */
+export const notCadiz = (url: string, answer: string) =>
+  new Failure(exitCodes.failed, `${url} is not a Cadiz service: it answered ${answer}.`);
+
 export const usageFailure = (message: string) => new Failure(exitCodes.usage, message);
 
 /** What an error is to the person at the terminal. */

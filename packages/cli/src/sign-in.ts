@@ -1,4 +1,4 @@
-import { exitCodes, Failure, toReason } from './failure.ts';
+import { exitCodes, Failure, notCadiz, toReason } from './failure.ts';
 
 export interface SignIn {
   url: string;
@@ -16,14 +16,22 @@ export interface SignIn {
  */
 export async function signIn({ url, email, password, askCode }: SignIn): Promise<string> {
   const first = await post(url, 'sign-in/email', { email, password });
-  if (!first.answer.twoFactorRedirect) return sessionOf(first.cookies);
+  if (!first.answer.twoFactorRedirect) return sessionOf(url, first.cookies);
   const code = await askCode();
   const route = /^\d{6}$/.test(code) ? 'two-factor/verify-totp' : 'two-factor/verify-backup-code';
-  return sessionOf((await post(url, route, { code }, first.cookies)).cookies);
+  return sessionOf(url, (await post(url, route, { code }, first.cookies)).cookies);
+}
+
+interface Answer {
+  twoFactorRedirect?: boolean;
+  /** Those of a problem. */
+  code?: string;
+  title?: string;
+  detail?: string;
 }
 
 interface Answered {
-  answer: { twoFactorRedirect?: boolean };
+  answer: Answer;
   /** `name=value` of each cookie. */
   cookies: string[];
 }
@@ -37,17 +45,27 @@ async function post(url: string, route: string, body: object, cookies: readonly 
   }).catch((error: Error) => {
     throw new Failure(exitCodes.failed, `${url} cannot be reached: ${toReason(error)}`);
   });
-  const text = await response.text();
-  if (!response.headers.get('content-type')?.includes('json'))
-    throw new Failure(exitCodes.failed, `${url} is not a Cadiz service: it answered ${response.status}.`);
-  const answer = JSON.parse(text);
-  if (!response.ok)
-    throw new Failure(response.status === 401 ? exitCodes.signIn : exitCodes.failed, answer.detail ?? answer.title);
+  const answer = readAnswer(await response.text());
+  if (!response.ok && answer?.code)
+    throw new Failure(
+      response.status === 401 ? exitCodes.signIn : exitCodes.failed,
+      answer.detail ?? answer.title ?? answer.code,
+    );
+  if (!response.ok || !answer) throw notCadiz(url, `${response.status}`);
   return { answer, cookies: response.headers.getSetCookie().map((cookie) => cookie.split(';')[0] ?? '') };
 }
 
-function sessionOf(cookies: readonly string[]): string {
+/** Undefined: no answer of the service. */
+function readAnswer(text: string): Answer | undefined {
+  try {
+    return JSON.parse(text) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function sessionOf(url: string, cookies: readonly string[]): string {
   const session = cookies.find((cookie) => /^(?:__Host-)?cadiz\.session_token=./.test(cookie));
-  if (!session) throw new Failure(exitCodes.failed, 'The service did not start a session.');
+  if (!session) throw notCadiz(url, 'without starting a session');
   return session;
 }

@@ -54,6 +54,8 @@ export interface Call extends Partial<Patience> {
   verify?: ((answer: unknown) => void) | undefined;
   /** The ticket with which this began, where another would not find it. */
   secret?: string | undefined;
+  /** A field that every answer has: one without it is not the service's. */
+  field?: string;
 }
 
 /** An answer, and the ticket that it was given to, if any: what one ticket begins, no other goes on with. */
@@ -105,7 +107,8 @@ export function createSender(options: ClientOptions): Sender {
     if (session) return {};
     const granted = ticket ? await grant() : {};
     if (granted.projectId && granted.folderId !== undefined) return granted;
-    return (await send<Grant>({ method: 'GET', path: `/api/storage/${ticket ? 'tickets/current' : 'key'}` })).answer;
+    const path = `/api/storage/${ticket ? 'tickets/current' : 'key'}`;
+    return (await send<Grant>({ method: 'GET', path, field: 'projectId' })).answer;
   });
 
   async function project(): Promise<string> {
@@ -114,7 +117,11 @@ export function createSender(options: ClientOptions): Sender {
     return found;
   }
 
-  async function attempt<T>({ method, path, body, headers, verify }: Call, secret?: string, signal?: AbortSignal) {
+  async function attempt<T>(
+    { method, path, body, headers, verify, field }: Call,
+    secret?: string,
+    signal?: AbortSignal,
+  ) {
     const url = base + path;
     if (!/^https?:\/\//.test(url)) throw invalid('baseUrl must begin with https://.');
     let init: RequestInit;
@@ -138,7 +145,7 @@ export function createSender(options: ClientOptions): Sender {
     const answer = await (options.fetch ?? fetch)(url, init);
     // No secret goes to another origin, so whatever it says of that, it is no answer.
     const isElsewhere = answer.redirected && !answer.url.startsWith(`${base}/`);
-    const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text());
+    const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text(), field);
     verify?.(read);
     return read;
   }
@@ -190,9 +197,9 @@ function once<T>(ask: () => Promise<T>) {
   };
 }
 
-function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T {
+function readAnswer<T>({ ok, status, headers, url }: Response, text: string, field?: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
-  let body: Problem | null | undefined;
+  let body: (Problem & Record<string, unknown>) | null | undefined;
   try {
     body = JSON.parse(text);
   } catch (error) {
@@ -203,7 +210,7 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
   if (typeof body?.code === 'string' && headers.get('content-type')?.includes('problem'))
     throw toProblemError(body, retryAfter);
   // The service answers objects, and null for a session that is not there.
-  if (ok && typeof body === 'object') return body as T;
+  if (ok && typeof body === 'object' && (!field || body?.[field] !== undefined)) return body as T;
   const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -697,8 +697,8 @@ export const errorCatalogue = {
     status: 422,
     title: 'No image can be made of this file.',
     happened:
-      'The file is not an image that the service reads (JPEG, PNG, WebP, GIF, AVIF and TIFF), its bytes are broken, or it would take more memory than is allowed. `detail` says which. The file itself is untouched.',
-    mend: 'Show the file itself, or an icon. `image.state` of the file says the same beforehand.',
+      'The file is not an image that the service reads (JPEG, PNG, WebP, GIF, AVIF and TIFF), it was uploaded with a type such as `application/octet-stream`, its bytes are broken, or it would take more memory than is allowed. `detail` says which. The file itself is untouched.',
+    mend: 'Show the file itself, or an icon. `image.state` of the file says the same beforehand. Upload a picture with its type: that of a file does not change later.',
   },
   image_not_ready: {
     status: 503,

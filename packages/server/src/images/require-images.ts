@@ -15,7 +15,7 @@ export type Refusal = Exclude<ImageView['state'], 'ready'>;
 
 const refusals: Record<Refusal, string> = {
   unsupported:
-    'It is not an image of a format that is read here: JPEG, PNG, WebP, GIF, AVIF or TIFF (SVG and videos where that is switched on).',
+    'It was not uploaded with the type of an image, as image/jpeg is, or its bytes are not JPEG, PNG, WebP, GIF, AVIF or TIFF (SVG and videos where that is switched on).',
   too_large: 'Reading it would take more memory than is allowed.',
   broken: 'Its bytes are not those of a whole image.',
 };

@@ -746,7 +746,8 @@ describe('a link', () => {
     const work = await service.deps.db.pool.query('select 1 from work where subject = $1', [id]);
     expect(work.rows).toEqual([]);
     expect((await own.call('GET', `/api/storage/files/${id}`)).body.image).toBeNull();
-    await expectProblem(own.call('GET', `/api/storage/files/${id}/image?w=16`), 422, 'image_refused');
+    const { body } = await expectProblem(own.call('GET', `/api/storage/files/${id}/image?w=16`), 422, 'image_refused');
+    expect(body.detail).toContain('not uploaded with the type of an image');
     const { rows } = await service.deps.db.pool.query(
       `select type from new_events where project_id = $1 and type like 'image.%'`,
       [own.projectId],
