@@ -169,7 +169,7 @@ describe('credentials', () => {
     const env = nobody('elsewhere');
     for (const url of [origin, `${origin}/null`]) {
       const byKey = await place.cadiz(['login', url], { env, input: place.apiKey });
-      expect([byKey.code, byKey.stderr]).toEqual([1, expect.stringContaining('Not Cadiz')]);
+      expect([byKey.code, byKey.stderr]).toEqual([1, expect.stringContaining(`${url} is not a Cadiz service`)]);
       const shown = await place.type(
         ['login', '--account', url],
         [

@@ -670,7 +670,7 @@ export function createClient(options: UploaderOptions) {
        * @example
        * const { name, projectId, scopes } = await cadiz.keys.current();
        */
-      current: () => send<OwnApiKey>({ method: 'GET', path: '/api/storage/key', field: 'projectId' }),
+      current: () => get<OwnApiKey>('/api/storage/key'),
     },
 
     /**

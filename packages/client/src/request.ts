@@ -54,8 +54,6 @@ export interface Call extends Partial<Patience> {
   verify?: ((answer: unknown) => void) | undefined;
   /** The ticket with which this began, where another would not find it. */
   secret?: string | undefined;
-  /** A field that every answer has: one without it is not the service's. */
-  field?: string;
 }
 
 /** An answer, and the ticket that it was given to, if any: what one ticket begins, no other goes on with. */
@@ -107,8 +105,7 @@ export function createSender(options: ClientOptions): Sender {
     if (session) return {};
     const granted = ticket ? await grant() : {};
     if (granted.projectId && granted.folderId !== undefined) return granted;
-    const path = `/api/storage/${ticket ? 'tickets/current' : 'key'}`;
-    return (await send<Grant>({ method: 'GET', path, field: 'projectId' })).answer;
+    return (await send<Grant>({ method: 'GET', path: `/api/storage/${ticket ? 'tickets/current' : 'key'}` })).answer;
   });
 
   async function project(): Promise<string> {
@@ -117,11 +114,7 @@ export function createSender(options: ClientOptions): Sender {
     return found;
   }
 
-  async function attempt<T>(
-    { method, path, body, headers, verify, field }: Call,
-    secret?: string,
-    signal?: AbortSignal,
-  ) {
+  async function attempt<T>({ method, path, body, headers, verify }: Call, secret?: string, signal?: AbortSignal) {
     const url = base + path;
     if (!/^https?:\/\//.test(url)) throw invalid('baseUrl must begin with https://.');
     let init: RequestInit;
@@ -145,7 +138,7 @@ export function createSender(options: ClientOptions): Sender {
     const answer = await (options.fetch ?? fetch)(url, init);
     // No secret goes to another origin, so whatever it says of that, it is no answer.
     const isElsewhere = answer.redirected && !answer.url.startsWith(`${base}/`);
-    const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text(), field);
+    const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text());
     verify?.(read);
     return read;
   }
@@ -197,9 +190,9 @@ function once<T>(ask: () => Promise<T>) {
   };
 }
 
-function readAnswer<T>({ ok, status, headers, url }: Response, text: string, field?: string): T {
+function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T {
   const retryAfter = readRetryAfter(headers.get('retry-after'));
-  let body: (Problem & Record<string, unknown>) | null | undefined;
+  let body: Problem | null | undefined;
   try {
     body = JSON.parse(text);
   } catch (error) {
@@ -210,7 +203,7 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string, fie
   if (typeof body?.code === 'string' && headers.get('content-type')?.includes('problem'))
     throw toProblemError(body, retryAfter);
   // The service answers objects, and null for a session that is not there.
-  if (ok && typeof body === 'object' && (!field || body?.[field] !== undefined)) return body as T;
+  if (ok && typeof body === 'object') return body as T;
   const message = `Not Cadiz: is baseUrl right? ${status} ${url} ${text.slice(0, 200)}`;
   throw new CadizError('unexpected_answer', message, { status, retryAfter });
 }

@@ -86,7 +86,6 @@ test.each(Object.keys(calls))('%s is sent to its route', async (operation) => {
   const sent: string[] = [];
   const upload = { presignedUrl: address, storeKey: 'k' };
   const answers: Record<string, object> = {
-    '/api/storage/key': { projectId: id, folderId: null },
     '/api/storage/uploads': { uploadId: id, storeKey: 'k', partSize: 64 * 1024 ** 2, partCount: 1 },
     [`/api/storage/uploads/${id}/parts`]: { parts: [{ partNumber: 1, presignedUrl: address }] },
     '/api/storage/presign': upload,

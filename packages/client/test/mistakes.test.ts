@@ -240,18 +240,6 @@ test('a problem that a gateway answers is no answer of the service, and is retri
     expect(await ask(answering(200, body))).toMatchObject({ code: 'unexpected_answer', status: 200 });
 });
 
-test('whatever answers the question about the key with other JSON is not Cadiz', async () => {
-  for (const answer of [{ hello: 'world' }, [], null]) {
-    const fetch = async () => Response.json(answer);
-    const cadiz = stub.client({ fetch, projectId: undefined, retries: 0 });
-    for (const ask of [() => cadiz.keys.current(), () => cadiz.usage()])
-      expect(await errorOf(ask)).toMatchObject({
-        code: 'unexpected_answer',
-        message: expect.stringContaining(JSON.stringify(answer)),
-      });
-  }
-});
-
 test('an answer that is cut off, and framed as if it were whole, is a broken connection', async () => {
   let attempts = 0;
   const cut: typeof fetch = async () => {

@@ -43,7 +43,6 @@ export async function startStub(): Promise<Stub> {
       stub.asked.push(`${init?.method} ${pathname}${search}`);
       stub.bodies.push(body);
       const usual: Record<string, () => object> = {
-        '/api/storage/key': () => ({ id: 'key', projectId: id, folderId: null }),
         '/api/storage/presign': () => upload,
         '/api/storage/presign/batch': () => many(body, { upload }),
         '/api/storage/record': () => ({ id: 'file', ...body }),
