@@ -68,6 +68,11 @@ export function inTurn(handle: http.RequestListener): http.RequestListener {
   };
 }
 
+/** The path and query of a request-target: a proxy may send a whole URL, in which `/` may be missing (RFC 9112 §3.2.2). */
+export function toLocal(target = '/'): string {
+  return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*\/?/i, '/');
+}
+
 /** An answer to bytes that are no request. */
 export interface Refusal {
   status: number;

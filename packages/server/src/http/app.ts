@@ -8,6 +8,7 @@ import {
   type Route,
   routes,
 } from '@cadiz/contract';
+import { toLocal } from '@cadiz/http-server';
 import type { Deps } from '../deps.ts';
 import { batchOperations, cookieOperations, operations } from '../operations.ts';
 import type { Problem } from '../problem.ts';
@@ -21,7 +22,7 @@ import { fromFetch, toFetch } from './fetch.ts';
 import { requireSmallBody } from './input.ts';
 import { toLoggedRequest } from './logged-request.ts';
 import { toMalformed, toUnmatched } from './malformed.ts';
-import { NodeExchange, toLocal, writeTo } from './node.ts';
+import { NodeExchange, writeTo } from './node.ts';
 import { toProblem, toProblemDocument } from './problem-document.ts';
 import { limitAddress } from './rate-limit.ts';
 import { findRoute, type Match } from './router.ts';

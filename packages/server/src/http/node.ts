@@ -110,11 +110,6 @@ async function streamTo(response: ServerResponse, answer: Response, log: Logger)
   }
 }
 
-/** The path and query of a request-target: a proxy may send a whole URL, in which `/` may be missing (RFC 9112 §3.2.2). */
-export function toLocal(target = '/'): string {
-  return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*\/?/i, '/');
-}
-
 function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const brokeOff = () => reject(new Problem('invalid_request', 'The body broke off.'));

@@ -109,6 +109,9 @@ const refused: [string, string][] = [
   ['two hosts', post('Host: y\r\nContent-Length: 0')],
   ['one host twice', post('Host: x\r\nContent-Length: 0')],
   ['no host', 'GET /livez HTTP/1.1\r\n\r\n'],
+  ...['a b', 'a, b', 'a/b', 'a:b', 'a@b', 'a?', '[::1', '::1', 'http://a', 'a:80:80', 'é'].map(
+    (host): [string, string] => [`the host ${host}`, `GET /livez HTTP/1.1\r\nHost: ${host}\r\n\r\n`],
+  ),
   ['no version', 'GET /livez\r\n\r\n'],
   ['HTTP/1.2', 'GET /livez HTTP/1.2\r\nHost: x\r\n\r\n'],
   ['HTTP/2', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
@@ -171,6 +174,20 @@ describe('what is odd, but can be read in one way only, is one request', () => {
     expect(statuses).toEqual([status]);
     expect(await names()).not.toContain('smuggled');
   });
+});
+
+test.each([
+  '',
+  'x',
+  'a_b.example.com:80',
+  '127.0.0.1:4000',
+  '[::1]',
+  '[fe80::1%25eth0]:4000',
+  'xn--bcher-kva.example',
+  'a:',
+])('the host %j is valid', async (host) => {
+  const { statuses } = await speak(`GET /livez HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, 60_000);
+  expect(statuses).toEqual([200]);
 });
 
 describe('methods (checklist 25)', () => {

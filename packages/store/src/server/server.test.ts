@@ -136,6 +136,15 @@ test('a signed header is obeyed, however many others come before it', async () =
   expect((await send('HEAD', store.presign('HEAD', key))).status).toBe(404);
 });
 
+test('a target may be a whole URL', async () => {
+  const url = store.presign('GET', 'there');
+  const answer = await sendBytes(
+    store.port,
+    `GET ${url} HTTP/1.1\r\nHost: ${new URL(url).host}\r\nConnection: close\r\n\r\n`,
+  );
+  expect(answer).toMatch(/^HTTP\/1.1 200 .*hello$/s);
+});
+
 describe('bad requests', () => {
   const line = `GET /${bucket}/there HTTP/1.1\r\n`;
 
@@ -143,7 +152,7 @@ describe('bad requests', () => {
     ['headers without end', `${line}Host: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['no HTTP', 'hello\r\n\r\n', 400],
     ['no Host', `${line}Connection: close\r\n\r\n`, 403],
-    ['an absolute target', `GET http://a/b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 400],
+    ['a target that is no URL', `GET a/b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 400],
     ['an unknown expectation', `${line}Host: a\r\nExpect: more\r\nConnection: close\r\n\r\n`, 417],
     ['a header line that is none', `${line}Host: a\r\nnot a header\r\n\r\n`, 400],
   ])('%s', async (_name, bytes, status) => {

@@ -8,6 +8,7 @@ import {
   type Refusal,
   refuseConnection,
   serve,
+  toLocal,
 } from '@cadiz/http-server';
 import { verifyRequest } from '@cadiz/sigv4';
 import { Damaged, isDiskFull, isIndexDamage, NoRoom, systemCode } from '../disk/disk-error.ts';
@@ -89,6 +90,7 @@ export function createStoreServer(
 
   /** Never rejects. */
   async function answer(request: IncomingMessage, response: ServerResponse, expectation: Expectation): Promise<void> {
+    request.url = toLocal(request.url);
     const requestId = setRequestId(response);
     response.on('error', () => undefined);
     // An operation may have lifted the limit while the connection waits for it. Before Node sets its own for idle ones.

@@ -435,6 +435,32 @@ describe('reading', () => {
       expect((await read(from, as)).body.events).toMatchObject([{ data: later, seq: Number(cursor) + 1 }]);
     }
   });
+
+  test('ends also for those that a clock has dated in the future, with those that follow them', async () => {
+    const day = 24 * 3600_000;
+    const purge = async () => {
+      while ((await numberEvents(service.deps.db)) > 0);
+      while ((await purgeFeed(service.deps, 3)) > 0);
+    };
+    await createFolder('before');
+    service.advance(1000 * day);
+    for (const name of ['a', 'b', 'c', 'd']) await createFolder(name);
+    service.advance(-1000 * day);
+    service.advance(31 * day);
+    await purge();
+    // Nothing yet says how old these are.
+    const as = { key: key.key };
+    const left = (await read('', as)).body.events;
+    expect(left.map(({ data }: Body) => data.name)).toEqual(['a', 'b', 'c', 'd']);
+    const after = await createFolder('after');
+    await purge();
+    expect((await read('', as)).body.events).toHaveLength(5);
+    service.advance(31 * day);
+    const last = await createFolder('last');
+    await purge();
+    expect((await read('', as)).body.events).toMatchObject([{ data: last }]);
+    expect(after).not.toEqual(last);
+  });
 });
 
 describe('the stream', () => {

@@ -43,6 +43,14 @@ test('a second deletion is 404, and one of twenty at once succeeds', async () =>
   await expectProblem(remove(id), 404, 'file_not_found');
 });
 
+test('it is never missing for a restore while others delete it', async () => {
+  const { id } = await library.file();
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? restore(id) : remove(id).then(() => undefined))),
+  );
+  expect(tally(answers.filter((answer) => answer !== undefined))).toEqual({ '200': 50 });
+});
+
 test('it is restored to the root if its folder is in the trash or purged', async () => {
   const [a, b] = [await library.folder(), await library.folder()];
   const [first, second] = [await library.file(a), await library.file(b)];

@@ -33,6 +33,14 @@ export async function restoreFile(
   const isThere = (project: ReachedProject) => isWithin(deps, project, found.folder_id);
   const project = await openProjectOf(deps, caller, found.project_id, 'files:write', 'file_not_found', isThere);
   return changeTree(deps, project, async (trx, { trashEmptiedAt }) => {
+    // A deletion at the same time does not wait for the tree: between the two looks below, it would hide the file from both.
+    await trx
+      .selectFrom('files')
+      .select('id')
+      .where('project_id', '=', project.id)
+      .where('id', '=', fileId)
+      .forNoKeyUpdate()
+      .execute();
     const [file] = await restoreFiles(trx, project, [fileId], toTrashStart(deps, trashEmptiedAt), new Date(deps.now()));
     if (file) {
       await openDay(trx, project.id, deps.now());

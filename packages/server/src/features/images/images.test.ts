@@ -865,6 +865,46 @@ describe('six clients get what they accept, and caches hear of it', () => {
 });
 
 describe('nothing is left behind', () => {
+  test('of a file that is purged, after a thousand that the object store refuses to remove', async () => {
+    const { id } = await record(await paint(300, 200));
+    await ask(id, 'w=20');
+    const [variant = ''] = await keysOf(id);
+    const refusedKey = (n: number) => `${variant}-${String(n).padStart(4, '0')}`;
+    await service.deps.db.pool.query(
+      `insert into image_variants (project_id, store_key, file_id, spec, state, removable_at)
+       select project_id, store_key || '-' || lpad(n::text, 4, '0'), file_id, spec, 'abandoned', now() - interval '1 hour'
+       from image_variants, generate_series(1, 1000) n where file_id = $1`,
+      [id],
+    );
+    await service.deps.db.pool.query(
+      `update image_variants set state = 'abandoned', removable_at = now() where store_key = $1`,
+      [variant],
+    );
+    const { objects } = service.deps;
+    const isRefused = (key: string) => key.startsWith(`${variant}-`);
+    let asked = 0;
+    const refusing = {
+      ...objects,
+      remove: async (keys: readonly string[]) => {
+        asked += keys.length;
+        const refused = keys.filter(isRefused).map((storeKey) => ({ storeKey, reason: 'AccessDenied' }));
+        return [...refused, ...(await objects.remove(keys.filter((key) => !isRefused(key))))];
+      },
+    };
+    expect(await removeVariants({ ...service.deps, objects: refusing }, never)).toBe(1);
+    expect(asked).toBe(1001);
+    expect(await keysOf(id)).toEqual([]);
+    expect((await rowsOf(id)).map(({ store_key }) => store_key).sort()).toEqual(
+      Array.from({ length: 1000 }, (_, index) => refusedKey(index + 1)),
+    );
+    // They are asked for again later.
+    expect(await removeVariants({ ...service.deps, objects: refusing }, never)).toBe(0);
+    expect(asked).toBe(1001);
+    await service.deps.db.pool.query('update image_variants set removable_at = now() where file_id = $1', [id]);
+    expect(await removeVariants(service.deps, never)).toBe(1000);
+    expect(await rowsOf(id)).toEqual([]);
+  });
+
   test('of a file that is purged, and everything stays of one that is in the trash', async () => {
     const [gone, kept] = [await record(await paint(300, 200)), await record(await paint(300, 200))];
     for (const { id } of [gone, kept]) for (const w of [20, 30, 40]) await ask(id, `w=${w}`);

@@ -12,6 +12,9 @@ const keptSeconds = 7200;
 /** A maker that has not finished after this long is gone, and nothing of it can arrive any more. */
 const goneSeconds = 600;
 
+/** How long one that the store refused to remove waits, so that it does not keep others waiting. */
+const refusedSeconds = 3600;
+
 /**
  * Removes the objects of variants that are no longer wanted, and then their rows: those of files that have been purged,
  * those that were begun and never finished, and in projects that keep too many, those that nobody has asked for in the
@@ -28,18 +31,22 @@ export async function removeVariants(deps: Pick<Deps, 'db' | 'objects' | 'log'>,
   await abandonLeastUsed(deps);
   for (let removed = 0; ; ) {
     signal.throwIfAborted();
-    const count = await removeBatch(deps);
-    removed += count;
-    if (count < batchSize) return removed;
+    const batch = await removeBatch(deps);
+    removed += batch.removed;
+    if (batch.asked < batchSize) return removed;
   }
 }
 
-async function removeBatch({ db, objects, log }: Pick<Deps, 'db' | 'objects' | 'log'>): Promise<number> {
+async function removeBatch({
+  db,
+  objects,
+  log,
+}: Pick<Deps, 'db' | 'objects' | 'log'>): Promise<{ asked: number; removed: number }> {
   const { rows } = await db.pool.query<{ project_id: string; store_key: string }>(
     `select project_id, store_key from image_variants
      where state = 'abandoned' and removable_at <= now() order by removable_at limit ${batchSize}`,
   );
-  if (rows.length === 0) return 0;
+  if (rows.length === 0) return { asked: 0, removed: 0 };
   const refused = new Set(
     (await objects.remove(rows.map(({ store_key }) => store_key))).map(({ storeKey, reason }) => {
       log.warn({ storeKey, reason }, 'The object store refused to remove a variant of an image');
@@ -47,13 +54,23 @@ async function removeBatch({ db, objects, log }: Pick<Deps, 'db' | 'objects' | '
     }),
   );
   const gone = rows.filter(({ store_key }) => !refused.has(store_key));
+  const kept = rows.filter(({ store_key }) => refused.has(store_key));
   await db.pool.query(
     `delete from image_variants using unnest($1::uuid[], $2::text[]) as gone (project_id, store_key)
      where image_variants.project_id = gone.project_id and image_variants.store_key = gone.store_key`,
-    [gone.map(({ project_id }) => project_id), gone.map(({ store_key }) => store_key)],
+    toColumns(gone),
   );
-  // Those that are refused come first again: another round is for the next run.
-  return refused.size > 0 ? 0 : rows.length;
+  await db.pool.query(
+    `update image_variants set removable_at = now() + interval '${refusedSeconds} seconds'
+     from unnest($1::uuid[], $2::text[]) as kept (project_id, store_key)
+     where image_variants.project_id = kept.project_id and image_variants.store_key = kept.store_key`,
+    toColumns(kept),
+  );
+  return { asked: rows.length, removed: gone.length };
+}
+
+function toColumns(rows: readonly { project_id: string; store_key: string }[]): [string[], string[]] {
+  return [rows.map(({ project_id }) => project_id), rows.map(({ store_key }) => store_key)];
 }
 
 /**
