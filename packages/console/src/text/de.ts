@@ -26,6 +26,7 @@ export const de: Widen<typeof en> = {
     remove: 'Entfernen',
     retry: 'Noch einmal',
     undo: 'Rückgängig',
+    undoing: 'Wird rückgängig gemacht …',
     undone: 'Rückgängig gemacht',
     back: 'Zurück',
     copy: 'Kopieren',

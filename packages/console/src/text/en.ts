@@ -25,6 +25,7 @@ export const en = {
     remove: 'Remove',
     retry: 'Retry',
     undo: 'Undo',
+    undoing: 'Taking it back…',
     undone: 'Taken back',
     back: 'Back',
     copy: 'Copy',
