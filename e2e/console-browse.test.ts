@@ -115,7 +115,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'drafts').getByRole('link', { name: 'drafts', exact: true }).click();
     await rowOf(page, 'c.txt').dragTo(page.getByRole('link', { name: 'Moves' }));
     await expect.poll(() => namesIn(cadiz, null)).toEqual(['2026', 'archive', 'drafts', 'c.txt']);
-    await page.getByRole('button', { name: 'Undo' }).click();
+    await page.getByRole('button', { name: 'Undo', exact: true }).click();
     await expect.poll(() => namesIn(cadiz, 'drafts')).toEqual(['c.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
@@ -769,6 +769,24 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Control+z');
     expect(await namesIn(cadiz, null)).toEqual(['a', 'b', 'c']);
     await page.getByText('Taken back').waitFor();
+
+    // It is said while the service takes its time, however it was asked for.
+    await fill(cadiz, ['slow.txt']);
+    await rowOf(page, 'slow.txt').click();
+    await page.keyboard.press('Delete');
+    const undo = page.getByRole('button', { name: 'Undo', exact: true });
+    await undo.waitFor();
+    const hold = createHold();
+    await page.route(/\/api\/storage\/.*restore/, async (route) => {
+      await hold.over;
+      await route.continue();
+    });
+    await undo.click();
+    await page.getByText('Taking it back…').waitFor();
+    expect(await page.getByText('Taken back').count()).toBe(0);
+    hold.release();
+    await page.getByText('Taken back').waitFor();
+    await rowOf(page, 'slow.txt').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

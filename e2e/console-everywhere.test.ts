@@ -194,12 +194,14 @@ describe.runIf(triesJourneys)('every screen', () => {
   }, 600_000);
 
   test.each([320, 721, 800, 900, 1024, 1081, 1280, 1440])(
-    'has room for names in the trash, and for figures: %i',
+    'has room for names in the trash and of keys, and for figures: %i',
     async (width) => {
       const page = await tested.openAsOwner('/projects', { viewport: { width, height: 700 }, locale: 'de-DE' });
       await show(page, screens.trash ?? '');
       const name = await page.locator('.trash-table td.main').boundingBox();
       expect(name?.width).toBeGreaterThan(120);
+      await show(page, screens.keys ?? '');
+      expect((await page.locator('.key-table td.main').first().boundingBox())?.width).toBeGreaterThan(120);
       await show(page, screens.usage ?? '');
       const figures = page.locator('.fig dd:first-of-type');
       expect(await figures.count()).toBe(4);

@@ -170,7 +170,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     expect(await row.getByText('read', { exact: true }).count()).toBe(0);
     await row.getByText('Created by you').waitFor();
     // It ends within a week, which is marked.
-    await row.locator('.badge.warn time').waitFor();
+    await row.locator('td.only-wide .badge.warn time').waitFor();
     const { apiKeys } = await tested.ask<{
       apiKeys: { name: string; last4: string; expiresAt: string; folderId: string }[];
     }>('GET', `/api/api-keys?projectId=${projectId}`);
@@ -180,6 +180,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page
       .getByRole('row')
       .filter({ hasText: 'Importer 1' })
+      .locator('td.only-wide')
       .getByText(/^revoked/)
       .waitFor();
     expect(await findFlaws(page)).toEqual([]);

@@ -1,7 +1,7 @@
 import { createClient } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, createHold, startConsole, triesJourneys } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -55,6 +55,29 @@ describe.runIf(triesJourneys)('whoever clicks twice', () => {
     await page.getByRole('button', { name: 'Revoke' }).first().waitFor();
     const links = await tested.ask<{ links: unknown[] }>('GET', `/api/storage/links?projectId=${projectId}`);
     expect(links.links).toHaveLength(1);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('withdraws an invitation once, and sees meanwhile that it is being done', async () => {
+    const { projectId } = await openProject('Slow');
+    const invitations = `/api/projects/${projectId}/invitations`;
+    await tested.ask('POST', invitations, { email: 'ada@example.com', role: 'viewer' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/members`);
+    const hold = createHold();
+    let asked = 0;
+    await page.route(`**${invitations}/*`, async (route) => {
+      asked++;
+      await hold.over;
+      await route.continue();
+    });
+    const withdraw = page.getByRole('button', { name: /^Withdraw/ });
+    await withdraw.click();
+    await page.locator('button[aria-busy=true]').waitFor();
+    await withdraw.press('Enter');
+    hold.release();
+    await withdraw.waitFor({ state: 'detached' });
+    expect(asked).toBe(1);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -715,6 +715,57 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('come from the clipboard into the open folder, unless somebody pastes into a field, or may only look', async () => {
+    const projectId = await tested.createProject('Pasted');
+    const cadiz = await tested.connect(projectId);
+    const { id } = await cadiz.folders.create('shots');
+    const permissions = ['clipboard-read', 'clipboard-write'];
+    const page = await tested.openAsOwner(`/projects/${projectId}/files/${id}`, { permissions });
+    await page.getByText('Drop files or folders here').waitFor();
+    await page.evaluate(async () => {
+      const canvas = new OffscreenCanvas(8, 8);
+      canvas.getContext('2d')?.fillRect(0, 0, 8, 8);
+      const picture = await canvas.convertToBlob({ type: 'image/png' });
+      await navigator.clipboard.write([new ClipboardItem({ 'image/png': picture })]);
+    });
+    const search = page.getByRole('searchbox');
+    await search.press('Control+v');
+    await page.keyboard.press('?');
+    expect(await search.inputValue()).toBe('?');
+    await search.fill('');
+    await page.locator('h1').focus();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await page.keyboard.press('Control+v');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+v');
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    const pasted = page.getByRole('row', { name: /Pasted image \d{4}-\d\d-\d\d \d\d\.\d\d\.\d\d\.png/ });
+    expect(await pasted.count()).toBe(1);
+
+    // What has been copied in a folder of the machine keeps its name, also one that pictures without a name have.
+    await page.evaluate(() => {
+      const clipboardData = new DataTransfer();
+      for (const name of ['image.png', 'b.txt'])
+        clipboardData.items.add(new File([name], name, { lastModified: Date.UTC(2026, 0, 1) }));
+      document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData, bubbles: true, cancelable: true }));
+    });
+    await page.getByRole('heading', { name: '2 files uploaded' }).waitFor();
+    const names = Object.keys(await read(cadiz, id)).map((name) => name.replace(/\d/g, '0'));
+    expect(names.sort()).toEqual(['Pasted image 0000-00-00 00.00.00.png', 'b.txt', 'image.png']);
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files/${id}`);
+    await viewer.getByRole('row', { name: /b\.txt/ }).waitFor();
+    await viewer.bringToFront();
+    await viewer.keyboard.press('Control+v');
+    await viewer.getByText('You may not upload to this project').waitFor();
+    expect(Object.keys(await read(cadiz, id))).toHaveLength(3);
+    expect(tested.complaints).toEqual([]);
+    await viewer.context().close();
+    await page.context().close();
+  });
+
   test('of whole folders keep their structure, and go on while somebody looks elsewhere', async () => {
     const { page, cadiz, projectId } = await openProject('Trees');
     await cadiz.folders.create('Winter');

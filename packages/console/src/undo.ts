@@ -4,7 +4,7 @@ let steps: (() => void)[] = [];
 /** How many changes can be taken back. */
 const most = 20;
 
-/** Keeps what takes a change back. @returns the same, which works once */
+/** Keeps what takes a change back. @param undo also says that it does @returns the same, which works once */
 export function remember(undo: () => void): () => void {
   const step = () => {
     if (!steps.includes(step)) return;
@@ -15,9 +15,7 @@ export function remember(undo: () => void): () => void {
   return step;
 }
 
-/** Takes back the latest change. @returns whether there was one */
-export function undoLatest(): boolean {
-  const latest = steps.at(-1);
-  latest?.();
-  return latest !== undefined;
+/** Takes back the latest change, if there is one. */
+export function undoLatest(): void {
+  steps.at(-1)?.();
 }

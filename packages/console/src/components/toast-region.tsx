@@ -5,6 +5,8 @@ import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
 export interface ToastData {
+  /** Whether it is said until something else is. */
+  isGoingOn?: boolean;
   undo?: () => void;
   /** Of an error: its code and request id, to be copied. */
   details?: string;

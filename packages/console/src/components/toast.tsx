@@ -21,7 +21,7 @@ export async function toast(message: string, { undo: change, ...data }: ToastDat
   manager.add({
     id: 'only',
     title: message,
-    timeout: undo || data.details ? 10_000 : 6000,
+    timeout: data.isGoingOn ? 0 : undo || data.details ? 10_000 : 6000,
     data: { ...data, ...(undo && { undo }) },
   });
 }

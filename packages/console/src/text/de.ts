@@ -26,6 +26,7 @@ export const de: Widen<typeof en> = {
     remove: 'Entfernen',
     retry: 'Noch einmal',
     undo: 'Rückgängig',
+    undoing: 'Wird rückgängig gemacht …',
     undone: 'Rückgängig gemacht',
     back: 'Zurück',
     copy: 'Kopieren',
@@ -408,6 +409,7 @@ export const de: Widen<typeof en> = {
     search: 'In diesem Ordner suchen',
     view: 'Liste oder Raster',
     newFolder: 'Neuer Ordner',
+    paste: 'Kopiertes hochladen',
     select: 'Auswählen',
     selectOne: 'Diese',
     selectRange: 'Bis hierher',
@@ -426,6 +428,7 @@ export const de: Widen<typeof en> = {
     chooseFolder: 'Ordner wählen',
     drop: (name) => `Loslassen und nach ${name} hochladen`,
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
+    pasted: (moment) => `Eingefügtes Bild ${moment}`,
     unread: (count, name) =>
       count === 1
         ? `„${name}“ lässt sich nicht lesen und fehlt.`

@@ -25,6 +25,7 @@ export const en = {
     remove: 'Remove',
     retry: 'Retry',
     undo: 'Undo',
+    undoing: 'Taking it back…',
     undone: 'Taken back',
     back: 'Back',
     copy: 'Copy',
@@ -401,6 +402,7 @@ export const en = {
     search: 'Search this folder',
     view: 'List or grid',
     newFolder: 'New folder',
+    paste: 'Upload what was copied',
     select: 'Select',
     selectOne: 'This one',
     selectRange: 'Up to here',
@@ -419,6 +421,7 @@ export const en = {
     chooseFolder: 'Choose a folder',
     drop: (name: string) => `Drop to upload to ${name}`,
     mayNot: 'You may not upload to this project',
+    pasted: (moment: string) => `Pasted image ${moment}`,
     unread: (count: number, name: string) =>
       count === 1
         ? `“${name}” cannot be read and is left out.`

@@ -33,7 +33,7 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
   const gone = new Set(select ? [] : entries.map(({ id }) => id));
   const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
   for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
-  if (select) void toast(text.files.begun);
+  if (select) void toast(text.files.begun, { isGoingOn: true });
   try {
     await send();
   } catch (error) {
@@ -57,7 +57,7 @@ function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet
 }
 
 /** Says how far a change is that goes on in the background. */
-const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total));
+const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total), { isGoingOn: true });
 
 /** What deleting these would put into the trash, with all that is in them. */
 export function countDeleted(projectId: string, chosen: Chosen): Promise<Counts> {
@@ -76,8 +76,10 @@ export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
 }
 
 async function takeBack(projectId: string, send: () => Promise<unknown>): Promise<void> {
+  void toast(text.common.undoing, { isGoingOn: true });
   try {
     await send();
+    void toast(text.common.undone);
   } catch (error) {
     void toastError(error);
   }

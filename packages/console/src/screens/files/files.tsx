@@ -26,6 +26,7 @@ import { openOverlay } from '../shell/overlays.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
+import { usePaste } from '../uploads/use-paste.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { countExcepted, mayDownload } from './chosen.ts';
 import { FileList, focusList, type Sort } from './file-list.tsx';
@@ -65,6 +66,7 @@ function Folder(place: Place) {
   const title = crumbs.at(-1)?.name ?? '';
   const parent = crumbs.at(-2);
   const heading = useTitle(title);
+  usePaste(projectId, folderId, canChange);
 
   const onSort = (sort: Sort) => {
     const isSame = (search.sort ?? 'name') === sort;

@@ -59,6 +59,12 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
                   <small className="only-phone">
                     …{key.last4} · {key.lastUsedAt ? words.used(formatAgo(key.lastUsedAt)) : words.neverUsed}
                   </small>
+                  {(key.expiresAt !== null || isEnded(key)) && (
+                    <small className="line g1 only-phone">
+                      {!isEnded(key) && words.expires}
+                      <Expiry apiKey={key} />
+                    </small>
+                  )}
                 </td>
                 <td className="mono nowrap only-wide">cz_live_…{key.last4}</td>
                 <td className="only-wide">
@@ -74,7 +80,7 @@ export function KeyTable({ projectId, keys, mayManage, onAsk }: KeyTableProps) {
                 <td className="only-wide">
                   <Moment at={key.lastUsedAt} none={words.neverUsed} />
                 </td>
-                <td>
+                <td className="only-wide">
                   <Expiry apiKey={key} />
                 </td>
                 <td className="end">

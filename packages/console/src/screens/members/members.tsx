@@ -63,11 +63,6 @@ function Invitations({ projectId }: { projectId: string }) {
     queryKey: ['invitations', projectId],
     queryFn: async () => (await call('listInvitations', { projectId })).invitations,
   });
-  const withdraw = useMutation({
-    mutationFn: (id: string) => call('removeInvitation', { projectId, id }),
-    onError: toastError,
-    onSettled: () => queryClient.invalidateQueries({ queryKey: ['invitations', projectId] }),
-  });
   if (!query.data || query.data.length === 0) return <ProblemNote error={query.error} />;
   return (
     <section className="sect">
@@ -83,17 +78,31 @@ function Invitations({ projectId }: { projectId: string }) {
                 {members.roles[role]} · {members.until} <Moment at={expiresAt} />
               </span>
             </span>
-            <Button
-              look="ghost"
-              className="bad"
-              onClick={() => withdraw.mutate(id)}
-              aria-label={members.withdrawFrom(email)}
-            >
-              {members.withdraw}
-            </Button>
+            <Withdraw projectId={projectId} id={id} email={email} />
           </li>
         ))}
       </ul>
     </section>
+  );
+}
+
+/** Withdraws an invitation. */
+function Withdraw({ projectId, id, email }: { projectId: string; id: string; email: string }) {
+  const { members } = text;
+  const { mutate, isPending } = useMutation({
+    mutationFn: () => call('removeInvitation', { projectId, id }),
+    onError: toastError,
+    onSettled: () => queryClient.invalidateQueries({ queryKey: ['invitations', projectId] }),
+  });
+  return (
+    <Button
+      look="ghost"
+      className="bad"
+      busy={isPending}
+      onClick={() => mutate()}
+      aria-label={members.withdrawFrom(email)}
+    >
+      {members.withdraw}
+    </Button>
   );
 }

@@ -61,6 +61,7 @@ export const fileShortcuts: readonly ShortcutGroup[] = [
       { keys: ['/'], label: words.search },
       { keys: ['V'], label: words.view },
       { keys: ['N'], label: words.newFolder },
+      { keys: [commandKey, 'V'], label: words.paste },
     ],
   },
   {

@@ -1,7 +1,5 @@
 import { useNavigate } from '@tanstack/react-router';
 import { useEffect, useRef } from 'react';
-import { toast } from '../../components/toast.tsx';
-import { text } from '../../text/text.ts';
 import { undoLatest } from '../../undo.ts';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
@@ -57,7 +55,7 @@ export function useGlobalKeys(here: Here): void {
       }
       if ((metaKey || ctrlKey) && !altKey && key === 'z' && !isTyping(event) && !isCovered()) {
         event.preventDefault();
-        if (undoLatest()) void toast(text.common.undone);
+        undoLatest();
         return;
       }
       if (event.defaultPrevented || metaKey || ctrlKey || altKey) return;

@@ -1,23 +1,22 @@
 import type { TrashEntry } from '@cadiz/client';
 import { useInfiniteQuery, useMutation, useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
-import { File, Folder, Trash2, Undo2 } from 'lucide-react';
+import { Trash2, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
-import { Empty, Moment, Skeleton } from '../../components/parts.tsx';
+import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
-import { formatBytes, formatDay } from '../../format.ts';
-import { membersQuery, projectsQuery, useRole, useUser } from '../../queries.ts';
+import { formatBytes } from '../../format.ts';
+import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { isTyped } from '../../typed.ts';
 import { refresh, toIds } from '../files/commands.ts';
-import { FileName } from '../files/file-name.tsx';
 import { Page } from '../page.tsx';
-import './trash.css';
+import { TrashTable } from './trash-table.tsx';
 
 /** What was deleted and can still come back. */
 export function Trash() {
@@ -57,52 +56,7 @@ export function Trash() {
       {query.isPending && <Skeleton />}
       {query.isSuccess && entries.length === 0 && <Empty icon={Trash2} title={trash.none} hint={trash.noneHint} />}
       {entries.length > 0 && (
-        <div className="panel frame wide-table">
-          <table className="table trash-table">
-            <thead>
-              <tr>
-                <th>
-                  <span className="line">
-                    {mayChange && (
-                      <input
-                        type="checkbox"
-                        className="check"
-                        aria-label={trash.selectAll}
-                        checked={chosen.length === entries.length}
-                        onChange={({ target }) => setIds(new Set(target.checked ? entries.map(({ id }) => id) : []))}
-                      />
-                    )}
-                    {text.files.name}
-                  </span>
-                </th>
-                <th className="only-wide">{trash.where}</th>
-                <th className="end only-wide">{text.files.size}</th>
-                <th className="only-wide">{trash.deleted}</th>
-                <th className="only-wide">{trash.until}</th>
-                <th>
-                  <span className="sr">{text.common.more}</span>
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {entries.map((entry) => (
-                <Row
-                  key={entry.id}
-                  projectId={projectId}
-                  entry={entry}
-                  mayChange={mayChange}
-                  isChosen={ids.has(entry.id)}
-                  onChoose={(isChosen) => {
-                    const next = new Set(ids);
-                    if (isChosen) next.add(entry.id);
-                    else next.delete(entry.id);
-                    setIds(next);
-                  }}
-                />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <TrashTable projectId={projectId} entries={entries} mayChange={mayChange} chosen={ids} onChoose={setIds} />
       )}
       {query.hasNextPage && (
         <Button busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
@@ -158,87 +112,6 @@ function RestoreMany({ projectId, entries, onDone }: RestoreManyProps) {
       {trash.restoreMany(entries.length)}
     </Button>
   );
-}
-
-/** Of what was in a folder that is in the trash itself, the service names no path. */
-function placeOf({ path, parentId }: TrashEntry): string {
-  if (path.length > 0) return path.map(({ name }) => name).join(' / ');
-  return parentId === null ? '/' : text.trash.folderGone;
-}
-
-interface RowProps {
-  projectId: string;
-  entry: TrashEntry;
-  mayChange: boolean;
-  isChosen: boolean;
-  onChoose: (isChosen: boolean) => void;
-}
-
-function Row({ projectId, entry, mayChange, isChosen, onChoose }: RowProps) {
-  const { trash } = text;
-  const restore = useMutation({
-    mutationFn: async () => {
-      const client = clientOf(projectId);
-      const kind = entry.kind === 'file' ? client.files : client.folders;
-      return (await kind.restore(entry.id)).restored;
-    },
-    onError: toastError,
-    onSuccess: ({ movedToRoot, renamedFrom }) => {
-      const how = [movedToRoot && trash.movedToRoot, renamedFrom !== null && trash.renamed].filter(Boolean);
-      void toast([trash.restored(entry.name), ...how].join(' '));
-    },
-    onSettled: () => refresh(projectId),
-  });
-  const Icon = entry.kind === 'file' ? File : Folder;
-  return (
-    <tr>
-      <td className="main">
-        <span className="line">
-          {mayChange && (
-            <input
-              type="checkbox"
-              className="check"
-              aria-label={text.files.select(entry.name)}
-              checked={isChosen}
-              onChange={({ target }) => onChoose(target.checked)}
-            />
-          )}
-          <Icon className="i" aria-hidden="true" />
-          <FileName name={entry.name} />
-        </span>
-        <small className="cap quiet only-phone">
-          {formatBytes(entry.bytes)} · {trash.until} {formatDay(entry.restorableUntil)}
-        </small>
-      </td>
-      <td className="clip only-wide">
-        <bdi>{placeOf(entry)}</bdi>
-      </td>
-      <td className="end num only-wide">{formatBytes(entry.bytes)}</td>
-      <td className="only-wide">
-        <Moment at={entry.deletedAt} /> <DeletedBy projectId={projectId} by={entry.deletedBy} />
-      </td>
-      <td className="num only-wide">{formatDay(entry.restorableUntil)}</td>
-      <td className="end">
-        {mayChange && (
-          <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>
-            {trash.restore}
-          </Button>
-        )}
-      </td>
-    </tr>
-  );
-}
-
-/** Who deleted something, as far as that is known. */
-function DeletedBy({ projectId, by }: { projectId: string; by: TrashEntry['deletedBy'] }) {
-  const user = useUser();
-  const { data: members } = useQuery(membersQuery(projectId));
-  const { trash } = text;
-  if (by === null || 'ticketId' in by) return null;
-  if ('apiKeyId' in by) return <span className="quiet">{trash.byKey}</span>;
-  if (by.userId === user.id) return <span className="quiet">{trash.byYou}</span>;
-  const name = members?.find(({ userId }) => userId === by.userId)?.name;
-  return name === undefined ? null : <span className="quiet">{trash.by(name)}</span>;
 }
 
 interface EmptyTrashProps {

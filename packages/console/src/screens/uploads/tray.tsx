@@ -113,7 +113,11 @@ function Head({ uploads, isOpen, setOpen, isPhone }: TrayProps) {
 }
 
 function cancelWithUndo(uploads: Uploads): void {
-  const undo = cancelAll();
+  const goOn = cancelAll();
+  const undo = () => {
+    goOn();
+    void toast(text.common.undone);
+  };
   void toast(text.uploads.allCanceled(countUnderWay(uploads) + uploads.preparing), { undo });
 }
 
