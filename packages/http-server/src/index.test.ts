@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import http from 'node:http';
 import net from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
+import { setTimeout as delay, setImmediate as immediate } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createBoundedServer, inTurn, refuseConnection, serve } from './index.ts';
+import { createBoundedServer, inTurn, refuseConnection, serve, together } from './index.ts';
 
 /** Reads all that comes until the server ends the connection. */
 async function readToEnd(socket: net.Socket): Promise<string> {
@@ -146,6 +146,27 @@ describe('requests that a client sends without waiting for answers', () => {
     await Promise.all(closed);
     expect(handled).toHaveLength(1);
   });
+});
+
+test('requests that arrive in one turn are handled after it, each step of all before the next', async () => {
+  const steps: string[] = [];
+  const listener = together(async ({ url }) => {
+    steps.push(`begin ${url}`);
+    await undefined;
+    steps.push(`end ${url}`);
+  });
+  const arrive = (url: string) => {
+    const request = Object.assign(new http.IncomingMessage(new net.Socket()), { url });
+    listener(request, new http.ServerResponse(request));
+  };
+  arrive('/1');
+  arrive('/2');
+  expect(steps).toEqual([]);
+  await immediate();
+  expect(steps).toEqual(['begin /1', 'begin /2', 'end /1', 'end /2']);
+  arrive('/3');
+  await immediate();
+  expect(steps.slice(4)).toEqual(['begin /3', 'end /3']);
 });
 
 test('closing lets a request under way finish', async () => {

@@ -68,6 +68,24 @@ export function inTurn(handle: http.RequestListener): http.RequestListener {
   };
 }
 
+/**
+ * Handles the requests that arrive in one turn of the event loop together, right after it: each step is done for all of them
+ * before the next one, while its code and data are in the processor's caches (decision 0101).
+ *
+ * @returns a listener for the requests of a server, to be given to `inTurn`
+ */
+export function together(handle: http.RequestListener): http.RequestListener {
+  let arrived: Parameters<http.RequestListener>[] = [];
+  const handleAll = () => {
+    const all = arrived;
+    arrived = [];
+    for (const [request, response] of all) handle(request, response);
+  };
+  return (...one) => {
+    if (arrived.push(one) === 1) setImmediate(handleAll);
+  };
+}
+
 /** The path and query of a request-target: a proxy may send a whole URL, in which `/` may be missing (RFC 9112 §3.2.2). */
 export function toLocal(target = '/'): string {
   return target.startsWith('/') ? target : target.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/?]*\/?/i, '/');

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createBoundedServer, inTurn, type Listening, refuseConnection, serve } from '@cadiz/http-server';
+import { createBoundedServer, inTurn, type Listening, refuseConnection, serve, together } from '@cadiz/http-server';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
 import { isAmbiguous } from './malformed.ts';
@@ -15,10 +15,10 @@ const noProxy = { code: 'HPE_INVALID_METHOD', rawPacket: Buffer.from('CONNECT / 
 
 /** @throws the system's error if the port is taken (`code` EADDRINUSE) or the address is not this machine's */
 export async function listen(app: App, host: string, port: number, limits = slowest): Promise<Listening> {
-  const answer = (request: http.IncomingMessage, response: http.ServerResponse) => {
+  const answer = together((request, response) => {
     if (isAmbiguous(request)) refuseRequest(app, response);
     else void app.listener(request, response);
-  };
+  });
   // Node would answer a request without Host itself, without our headers: `isAmbiguous` looks for it.
   const server = createBoundedServer({ ...limits, requireHostHeader: false });
   server.on('request', inTurn(answer));
