@@ -783,7 +783,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     });
     await undo.click();
     await page.getByText('Taking it back…').waitFor();
-    expect(await page.getByText('Taken back').count()).toBe(0);
+    // What was said before goes away first.
+    await expect.poll(() => page.getByText('Taken back').count()).toBe(0);
     hold.release();
     await page.getByText('Taken back').waitFor();
     await rowOf(page, 'slow.txt').waitFor();
