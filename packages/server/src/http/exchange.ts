@@ -34,7 +34,7 @@ export interface Exchange {
   remoteAddress(): string | undefined;
   /** The whole body. @throws Problem body_too_large as soon as it is over `maxBytes` */
   readBytes(maxBytes: number): Promise<Buffer>;
-  /** Calls the listener when the client closes the connection or the answer has been sent. */
+  /** Calls the listener when the client closes the connection or the answer has been sent; at once if that has happened. */
   onClose(listener: () => void): void;
   /** Calls the listener when the client has the answer or is gone; at once if it is gone already, or the answer stays in this process. */
   onSent(listener: () => void): void;

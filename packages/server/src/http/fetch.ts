@@ -22,7 +22,10 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
     headers: Object.fromEntries(request.headers),
     readBytes: (maxBytes) => readBytes(request, maxBytes),
     onSent: (listener) => listener(),
-    onClose: (listener) => request.signal.addEventListener('abort', listener, { once: true }),
+    onClose: (listener) => {
+      if (request.signal.aborted) listener();
+      else request.signal.addEventListener('abort', listener, { once: true });
+    },
   };
 }
 

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { writeWhole } from './node.ts';
+import { NodeExchange, writeWhole } from './node.ts';
 
 /** More than the system takes for a client that reads nothing. */
 const body = Buffer.alloc(30_000_000, 'x');
@@ -28,4 +28,21 @@ test('a client that takes nothing of a long answer is cut off, and one that take
   idle.destroy();
   const answer = await fetch(`http://127.0.0.1:${port}/`);
   expect((await answer.arrayBuffer()).byteLength).toBe(body.length);
+});
+
+test('whoever asks for the end of a connection that has ended is told at once', async () => {
+  const asking = http.createServer().listen(0, '127.0.0.1');
+  const requested = once(asking, 'request');
+  await once(asking, 'listening');
+  const client = net.connect((asking.address() as AddressInfo).port, '127.0.0.1');
+  client.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n');
+  const [request, response] = await requested;
+  client.destroy();
+  await once(response, 'close');
+  const told: string[] = [];
+  const exchange = new NodeExchange(request, response);
+  exchange.onClose(() => told.push('close'));
+  exchange.onSent(() => told.push('sent'));
+  expect(told).toEqual(['close', 'sent']);
+  asking.close();
 });

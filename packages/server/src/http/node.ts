@@ -54,12 +54,12 @@ export class NodeExchange implements Exchange {
   }
 
   onClose(listener: () => void): void {
-    this.#response.once('close', listener);
+    if (this.#response.closed) listener();
+    else this.#response.once('close', listener);
   }
 
   onSent(listener: () => void): void {
-    if (this.#response.closed) listener();
-    else this.#response.once('close', listener);
+    this.onClose(listener);
   }
 }
 
