@@ -363,7 +363,7 @@ export const mutants = {
     {
       what: 'a cached key expires',
       file: `${server}/access/known-credentials.ts`,
-      find: 'one.expiresAt > now() && !isForgotten(one)',
+      find: 'one.expiresAt > at && !isForgotten(one)',
       put: '!isForgotten(one)',
     },
     {
@@ -435,8 +435,8 @@ export const mutants = {
     {
       what: 'a key is accepted in no other header',
       file: `${http}/caller.ts`,
-      find: "const authorization = exchange.header('authorization');",
-      put: "const authorization = exchange.header('authorization') ?? exchange.header('x-api-key')?.replace(/^/, 'Bearer ');",
+      find: 'const authorization = exchange.headers.authorization;',
+      put: "const authorization = exchange.headers.authorization ?? exchange.headers['x-api-key']?.replace(/^/, 'Bearer ');",
     },
   ],
   36: [
@@ -561,7 +561,7 @@ export const mutants = {
       what: 'no header is logged',
       file: `${http}/app.ts`,
       find: 'deps.observe(answered);',
-      put: "deps.log.debug({ cookie: exchange.header('cookie'), authorization: exchange.header('authorization') }, 'request'); deps.observe(answered);",
+      put: "deps.log.debug({ cookie: exchange.headers.cookie, authorization: exchange.headers.authorization }, 'request'); deps.observe(answered);",
     },
     {
       what: 'no body is logged',
