@@ -4,7 +4,11 @@ let steps: (() => void)[] = [];
 /** How many changes can be taken back. */
 const most = 20;
 
-/** Keeps what takes a change back. @param undo also says that it does @returns the same, which works once */
+/**
+ * Keeps what takes a change back.
+ * @param undo also tells the person that it does
+ * @returns the same, which works once
+ */
 export function remember(undo: () => void): () => void {
   const step = () => {
     if (!steps.includes(step)) return;

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'react';
 import { isCovered } from '../shell/is-covered.ts';
+import { isTyping } from '../shell/is-typing.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 
 /**
@@ -15,9 +16,7 @@ export function useLetterKeys(keys: Record<string, () => void>): void {
       const run = current.current[hasModifier ? `Mod+${event.key}` : event.key];
       const isOff = event.key !== 'Escape' && !hasModifier && !areLettersOn.read();
       if (!run || isOff || event.defaultPrevented || event.altKey) return;
-      const isTyping =
-        event.target instanceof Element && event.target.closest('input:not([type=checkbox]), textarea, select');
-      if (isTyping || isCovered()) return;
+      if (isTyping(event) || isCovered()) return;
       event.preventDefault();
       run();
     }

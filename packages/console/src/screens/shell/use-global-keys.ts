@@ -4,15 +4,12 @@ import { undoLatest } from '../../undo.ts';
 import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
 import { isCovered } from './is-covered.ts';
+import { isTyping } from './is-typing.ts';
 import { isTrayOpen, openOverlay } from './overlays.ts';
 import { areLettersOn } from './shortcuts.ts';
 
 /** How long after G another letter says where to, in milliseconds. */
 const chordMilliseconds = 1500;
-
-const isTyping = ({ target }: KeyboardEvent): boolean =>
-  target instanceof Element &&
-  target.closest('input:not([type=checkbox]), textarea, select, [contenteditable]') !== null;
 
 /** Keys that work on every screen. */
 export function useGlobalKeys(here: Here): void {

@@ -3,6 +3,7 @@ import { useEffect } from 'react';
 import { toast, toastError } from '../../components/toast.tsx';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
+import { isTyping } from '../shell/is-typing.ts';
 import { readDropped } from './dropped.ts';
 import { upload } from './uploads.ts';
 
@@ -16,9 +17,8 @@ const mostMilliseconds = 5000;
 export function usePaste(projectId: string, folderId: string | null, mayUpload: boolean): void {
   useEffect(() => {
     function onPaste(event: ClipboardEvent) {
-      const { clipboardData, target } = event;
-      const isTyping = target instanceof Element && target.closest('input:not([type=checkbox]), textarea, select');
-      if (!clipboardData?.types.includes('Files') || isTyping || isCovered()) return;
+      const { clipboardData } = event;
+      if (!clipboardData?.types.includes('Files') || isTyping(event) || isCovered()) return;
       event.preventDefault();
       if (!mayUpload) {
         void toast(text.uploads.mayNot);
