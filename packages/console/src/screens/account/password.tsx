@@ -8,7 +8,7 @@ import { problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient, useUser } from '../../queries.ts';
 import { later } from '../../text/later.ts';
-import { PasswordRule } from '../entry/password-rule.tsx';
+import { NewPasswordField } from '../entry/new-password-field.tsx';
 import { Row } from './row.tsx';
 
 export function PasswordRow() {
@@ -33,7 +33,6 @@ export function PasswordRow() {
 
 /** A new password ends every other session, and with the choice also the API keys. */
 function PasswordDialog({ onClose }: { onClose: () => void }) {
-  const [password, setPassword] = useState('');
   const { email } = useUser();
   const { account } = later;
   return (
@@ -61,16 +60,7 @@ function PasswordDialog({ onClose }: { onClose: () => void }) {
             required
             problem={problemOf(error, 'currentPassword')}
           />
-          <PasswordField
-            label={account.newPassword}
-            name="newPassword"
-            autoComplete="new-password"
-            required
-            value={password}
-            onChange={({ target }) => setPassword(target.value)}
-            hint={<PasswordRule password={password} />}
-            problem={problemOf(error, 'newPassword')}
-          />
+          <NewPasswordField label={account.newPassword} name="newPassword" error={error} />
           <Check name="revokeApiKeys" label={account.revokeKeys} hint={account.revokeKeysHint} />
         </>
       )}

@@ -2,12 +2,12 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Check, Field, PasswordField } from '../../components/field.tsx';
-import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { Check, Field } from '../../components/field.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
-import { PasswordRule } from './password-rule.tsx';
+import { NewPasswordField } from './new-password-field.tsx';
 import { takeToken } from './token.ts';
 
 export function ForgotPassword() {
@@ -36,7 +36,6 @@ export function ForgotPassword() {
 /** What the link of a message opens that lets somebody choose a new password. */
 export function ResetPassword() {
   const [token] = useState(takeToken);
-  const [password, setPassword] = useState('');
   const [done, setDone] = useState<string>();
   const { signIn } = text;
   const { onSubmit, error, isPending } = useForm(async ({ newPassword = '', revokeApiKeys }) => {
@@ -48,16 +47,7 @@ export function ResetPassword() {
     <Entry title={signIn.resetTitle} lead={lead}>
       {token !== '' && done === undefined && (
         <form className="stack g4" onSubmit={onSubmit}>
-          <PasswordField
-            label={signIn.newPassword}
-            name="newPassword"
-            autoComplete="new-password"
-            minLength={12}
-            required
-            hint={<PasswordRule password={password} />}
-            problem={problemOf(error, 'newPassword')}
-            onChange={({ target }) => setPassword(target.value)}
-          />
+          <NewPasswordField label={signIn.newPassword} name="newPassword" error={error} />
           <Check label={signIn.revokeKeys} name="revokeApiKeys" />
           <ProblemNote error={error} />
           <Button look="main" size="l" className="wide" type="submit" busy={isPending}>

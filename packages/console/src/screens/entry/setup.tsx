@@ -3,13 +3,13 @@ import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Field, PasswordField } from '../../components/field.tsx';
-import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { Field } from '../../components/field.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
 import { methodsQuery, queryClient, readSession } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { AccountFields } from './account-fields.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
-import { PasswordRule } from './password-rule.tsx';
 import { Steps } from './steps.tsx';
 import { takeToken } from './token.ts';
 
@@ -18,7 +18,6 @@ export function Setup() {
   const { data: methods } = useSuspenseQuery(methodsQuery);
   const navigate = useNavigate();
   const [token] = useState(takeToken);
-  const [password, setPassword] = useState('');
   const { onSubmit, error, isPending } = useForm(async ({ name = '', email = '', password = '', token: typed }) => {
     const given = typed?.trim() || token;
     await call('signUp', { name, email, password }, given ? { 'X-Setup-Token': given } : {});
@@ -30,33 +29,7 @@ export function Setup() {
   return (
     <Entry title={setup.title} lead={setup.lead} above={<Steps current={0} />}>
       <form className="stack g4" onSubmit={onSubmit}>
-        <Field
-          label={setup.name}
-          name="name"
-          autoComplete="name"
-          maxLength={200}
-          required
-          autoFocus
-          problem={problemOf(error, 'name')}
-        />
-        <Field
-          label={setup.email}
-          name="email"
-          type="email"
-          autoComplete="username"
-          required
-          problem={problemOf(error, 'email')}
-        />
-        <PasswordField
-          label={setup.password}
-          name="password"
-          autoComplete="new-password"
-          minLength={12}
-          required
-          hint={<PasswordRule password={password} />}
-          problem={problemOf(error, 'password')}
-          onChange={({ target }) => setPassword(target.value)}
-        />
+        <AccountFields error={error} autoFocus />
         {methods.setup?.tokenRequired && !token && (
           <Field
             label={setup.token}

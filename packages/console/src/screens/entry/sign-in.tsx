@@ -4,13 +4,12 @@ import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Field, PasswordField } from '../../components/field.tsx';
-import { ProblemNote, problemOf } from '../../components/problem.tsx';
+import { ProblemNote } from '../../components/problem.tsx';
 import { beginSession, methodsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { AccountFields } from './account-fields.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
-import { PasswordRule } from './password-rule.tsx';
 import { SignInForm } from './sign-in-form.tsx';
 
 /** Why the issuer has led back here without a sign-in. */
@@ -62,40 +61,14 @@ interface SignUpFormProps {
 }
 
 export function SignUpForm({ onSignedUp, invitation }: SignUpFormProps) {
-  const [password, setPassword] = useState('');
   const { onSubmit, error, isPending } = useForm(async ({ name = '', email = '', password = '' }) => {
     await call('signUp', { name, email, password }, invitation ? { 'X-Invitation': invitation } : {});
     await onSignedUp();
   });
-  const { setup, signIn } = text;
+  const { signIn } = text;
   return (
     <form className="stack g4" onSubmit={onSubmit}>
-      <Field
-        label={setup.name}
-        name="name"
-        autoComplete="name"
-        maxLength={200}
-        required
-        problem={problemOf(error, 'name')}
-      />
-      <Field
-        label={setup.email}
-        name="email"
-        type="email"
-        autoComplete="username"
-        required
-        problem={problemOf(error, 'email')}
-      />
-      <PasswordField
-        label={setup.password}
-        name="password"
-        autoComplete="new-password"
-        minLength={12}
-        required
-        hint={<PasswordRule password={password} />}
-        problem={problemOf(error, 'password')}
-        onChange={({ target }) => setPassword(target.value)}
-      />
+      <AccountFields error={error} />
       <ProblemNote error={error} />
       <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
         {signIn.signUpSubmit}
