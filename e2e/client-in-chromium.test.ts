@@ -219,6 +219,46 @@ describe.runIf(installed)('the client in Chromium', () => {
     await expect.poll(() => page.textContent('#files')).toBe('a.txt, b.txt');
   });
 
+  test('React: uploads stay when the code of a component is replaced while it runs', async () => {
+    const developed = await startClientPage(giveTicket, 'development');
+    // What tools for hot reloading use.
+    await page.addInitScript(`globalThis.__REACT_DEVTOOLS_GLOBAL_HOOK__ = {
+      supportsFiber: true,
+      inject(internals) { globalThis.internals = internals; },
+      onCommitFiberRoot(id, root) { globalThis.fiberRoot = root; },
+      onCommitFiberUnmount() {},
+      onScheduleFiberRoot() {},
+    };`);
+    await page.goto(developed.url);
+    await page.waitForFunction('globalThis.cadiz');
+    await page.evaluate(
+      ({ baseUrl, apiKey }) => {
+        const client = cadiz.createClient({ baseUrl, apiKey });
+        const toApp = (version: number) => () => {
+          const { uploads, add } = hooks.useUploads(client);
+          Object.assign(globalThis, { add });
+          const states = uploads.map(({ name, state }) => `${name} ${state}`);
+          return react.createElement('p', { id: 'states' }, `${version}: ${states.join()}`);
+        };
+        const app = toApp(1);
+        const family = { current: app };
+        createRoot(document.body.appendChild(document.createElement('div'))).render(react.createElement(app));
+        Object.assign(globalThis, { family, next: toApp(2) });
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    const states = () => expect.poll(() => page.textContent('#states'));
+    await states().toBe('1: ');
+    await page.evaluate(`add([new File(['x'], 'a.txt')])`);
+    await states().toBe('1: a.txt done');
+    await page.evaluate(`
+      family.current = next;
+      internals.setRefreshHandler(() => family);
+      internals.scheduleRefresh(fiberRoot, { updatedFamilies: new Set([family]), staleFamilies: new Set() });`);
+    await states().toBe('2: a.txt done');
+    await developed.close();
+  });
+
   test('React: what is kept of an earlier render of useFiles is about the folder that is shown', async () => {
     const client = createClient({ baseUrl: service.url, apiKey });
     for (const folder of ['a', 'b'])

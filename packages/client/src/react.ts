@@ -17,8 +17,12 @@ export interface Uploads extends QueueSnapshot, Omit<UploadQueue, 'snapshot' | '
  * <input type="file" multiple onChange={(event) => add(event.target.files ?? [])} />
  */
 export function useUploads(client: Client, options: UploadOptions = {}): Uploads {
-  // Other options are no reason to begin another queue.
-  const queue = useMemo(() => client.uploads.create([], options), [client]);
+  // Other options are no reason to begin another queue; nor is an edit of the component while it runs, for which React
+  // forgets what useMemo has made.
+  const create = () => ({ client, queue: client.uploads.create([], options) });
+  const [kept, setKept] = useState(create);
+  if (kept.client !== client) setKept(create);
+  const { queue } = kept;
   const snapshot = useSyncExternalStore(queue.subscribe, queue.snapshot, queue.snapshot);
   return useMemo(() => ({ ...queue, ...snapshot }), [queue, snapshot]);
 }
