@@ -179,6 +179,13 @@ describe('credentials', () => {
         { env },
       );
       expect([shown.code, shown.stdout]).toEqual([1, expect.stringContaining(`${url} is not a Cadiz service`)]);
+      for (const command of ['status', 'projects list', 'keys list']) {
+        const asked = await place.cadiz(command.split(' '), {
+          env: { ...env, CADIZ_URL: url, CADIZ_API_KEY: place.apiKey },
+        });
+        expect([asked.code, asked.stdout]).toEqual([1, '']);
+        expect(asked.stderr).toContain(`${url} is not a Cadiz service`);
+      }
     }
     server.close();
     await expect(stat(join(env.XDG_CONFIG_HOME, 'cadiz/credentials.json'))).rejects.toThrow('ENOENT');

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { createTicketHandler } from '@cadiz/client/node';
+import { createClient, createTicketHandler } from '@cadiz/client/node';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { listFiles, type Owner, signUpOwner } from './client-account.ts';
@@ -217,5 +217,94 @@ describe.runIf(installed)('the client in Chromium', () => {
     await page.setInputFiles('input', [file('b.txt'), file('a.txt')]);
     await expect.poll(() => page.textContent('#states')).toBe('b.txt done, a.txt done');
     await expect.poll(() => page.textContent('#files')).toBe('a.txt, b.txt');
+  });
+
+  test('React: uploads stay when the code of a component is replaced while it runs', async () => {
+    const developed = await startClientPage(giveTicket, 'development');
+    // What tools for hot reloading use.
+    await page.addInitScript(`globalThis.__REACT_DEVTOOLS_GLOBAL_HOOK__ = {
+      supportsFiber: true,
+      inject(internals) { globalThis.internals = internals; },
+      onCommitFiberRoot(id, root) { globalThis.fiberRoot = root; },
+      onCommitFiberUnmount() {},
+      onScheduleFiberRoot() {},
+    };`);
+    await page.goto(developed.url);
+    await page.waitForFunction('globalThis.cadiz');
+    await page.evaluate(
+      ({ baseUrl, apiKey }) => {
+        const client = cadiz.createClient({ baseUrl, apiKey });
+        const toApp = (version: number) => () => {
+          const { uploads, add } = hooks.useUploads(client);
+          Object.assign(globalThis, { add });
+          const states = uploads.map(({ name, state }) => `${name} ${state}`);
+          return react.createElement('p', { id: 'states' }, `${version}: ${states.join()}`);
+        };
+        const app = toApp(1);
+        const family = { current: app };
+        createRoot(document.body.appendChild(document.createElement('div'))).render(react.createElement(app));
+        Object.assign(globalThis, { family, next: toApp(2) });
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    const states = () => expect.poll(() => page.textContent('#states'));
+    await states().toBe('1: ');
+    await page.evaluate(`add([new File(['x'], 'a.txt')])`);
+    await states().toBe('1: a.txt done');
+    await page.evaluate(`
+      family.current = next;
+      internals.setRefreshHandler(() => family);
+      internals.scheduleRefresh(fiberRoot, { updatedFamilies: new Set([family]), staleFamilies: new Set() });`);
+    await states().toBe('2: a.txt done');
+    await developed.close();
+  });
+
+  test('React: what is kept of an earlier render of useFiles is about the folder that is shown', async () => {
+    const client = createClient({ baseUrl: service.url, apiKey });
+    for (const folder of ['a', 'b'])
+      for (const name of ['1', '2']) await client.upload('x', { name: `${folder}${name}`, folder });
+    await page.evaluate(
+      ({ baseUrl, apiKey }) => {
+        const client = cadiz.createClient({ baseUrl, apiKey });
+        const { createElement: h } = react;
+        const shown: string[] = [];
+        const kept: ReturnType<typeof hooks.useFiles>[] = [];
+        let reloads = 0;
+        function Folder({ folder }: { folder: string }) {
+          const found = hooks.useFiles(client, { folder, sort: 'name', limit: 1 });
+          const { files, isLoading, reload } = found;
+          kept.push(found);
+          react.useEffect(() => {
+            reloads++;
+            reload();
+          }, [reload]);
+          const names = isLoading ? 'loading' : files.map(({ fileName }) => fileName).join(', ');
+          shown.push(`${folder}: ${names}`);
+          return h('p', { id: 'files' }, names);
+        }
+        const root = createRoot(document.body.appendChild(document.createElement('div')));
+        const show = (folder: string) => root.render(h(Folder, { folder }));
+        show('a');
+        Object.assign(globalThis, { show, shown, kept, reloads: () => reloads, end: () => root.unmount() });
+      },
+      { baseUrl: api.url, apiKey },
+    );
+    const files = () => expect.poll(() => page.textContent('#files'));
+    await files().toBe('a1');
+    const first = await page.evaluate('kept.findIndex(({ hasMore }) => hasMore)');
+    await page.evaluate(`show('b')`);
+    await files().toBe('b1');
+    await page.evaluate(`kept[${first}].loadMore()`);
+    await files().toBe('b1, b2');
+    await page.evaluate(`kept[${first}].reload()`);
+    await files().toBe('b1');
+    const shown = await page.evaluate<string[]>('shown');
+    expect([...new Set(shown)].sort()).toEqual(['a: a1', 'a: loading', 'b: b1', 'b: b1, b2', 'b: loading']);
+    expect(await page.evaluate('reloads()')).toBe(1);
+
+    api.requests.length = 0;
+    await page.evaluate('end()');
+    await page.evaluate(`kept[${first}].reload()`);
+    expect(api.requests).toEqual([]);
   });
 });

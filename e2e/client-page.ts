@@ -13,9 +13,13 @@ export interface ClientPage {
  * Serves an empty page whose script makes the client's exports global.
  *
  * @param answer answers the app's own routes, such as the one that gives tickets
+ * @param mode which React is in it
  */
-export async function startClientPage(answer: (request: Request) => Promise<Response>): Promise<ClientPage> {
-  const script = await bundle();
+export async function startClientPage(
+  answer: (request: Request) => Promise<Response>,
+  mode: 'production' | 'development' = 'production',
+): Promise<ClientPage> {
+  const script = await bundle(mode);
   const server = http.createServer((request, response) => {
     const { url = '/', method = 'GET' } = request;
     if (url === '/')
@@ -34,7 +38,7 @@ export async function startClientPage(answer: (request: Request) => Promise<Resp
 }
 
 /** The client and its React hooks as one script for browsers. */
-export async function bundle(): Promise<string> {
+export async function bundle(mode = 'production'): Promise<string> {
   const entry = '\0entry';
   const resolve = (path: string) => fileURLToPath(new URL(`../packages/client/dist/${path}`, import.meta.url));
   const code = `
@@ -46,7 +50,7 @@ export async function bundle(): Promise<string> {
   const built = await rolldown({
     input: entry,
     platform: 'browser',
-    transform: { define: { 'process.env.NODE_ENV': '"production"' } },
+    transform: { define: { 'process.env.NODE_ENV': JSON.stringify(mode) } },
     plugins: [
       { name: 'entry', resolveId: (id) => (id === entry ? id : null), load: (id) => (id === entry ? code : null) },
     ],

@@ -2,7 +2,7 @@ import { type Client, createClient, type OwnApiKey } from '@cadiz/client';
 import { resumeFile } from '@cadiz/client/node';
 import type { Terminal } from './ask.ts';
 import { readTarget, type Target, toLoginAccount, uploadsPath } from './config.ts';
-import { exitCodes, Failure, usageFailure, whichProject } from './failure.ts';
+import { exitCodes, Failure, notCadiz, usageFailure, whichProject } from './failure.ts';
 import type { Output, OutputStream } from './output.ts';
 import { findProject, isProjectId, listProjects, nameless } from './projects.ts';
 
@@ -53,8 +53,15 @@ export async function connect(context: Context, how: Connection = {}): Promise<C
   if (!target.apiKey && !target.projectId) throw usageFailure(whichProject);
   const client = clientOf(context, target, how);
   if (!target.storedProjectId) return client;
-  const projectId = projectOf(target, await client.keys.current());
+  const projectId = projectOf(target, await keyOf(client, target));
   return clientOf(context, { ...target, ...(projectId && { projectId }) }, how);
+}
+
+/** What the key of a client is. @throws Failure if it is no Cadiz that answers: that may answer any JSON */
+export async function keyOf(client: Client, { url }: Pick<Target, 'url'>): Promise<OwnApiKey> {
+  const key: OwnApiKey | null = await client.keys.current();
+  if (!key?.id) throw notCadiz(url, 'without saying what the key is');
+  return key;
 }
 
 /** The project that a command works in: that of the key if it is tied to one. */

@@ -17,8 +17,12 @@ export interface Uploads extends QueueSnapshot, Omit<UploadQueue, 'snapshot' | '
  * <input type="file" multiple onChange={(event) => add(event.target.files ?? [])} />
  */
 export function useUploads(client: Client, options: UploadOptions = {}): Uploads {
-  // Other options are no reason to begin another queue.
-  const queue = useMemo(() => client.uploads.create([], options), [client]);
+  // Other options are no reason to begin another queue; nor is an edit of the component while it runs, for which React
+  // forgets what useMemo has made.
+  const create = () => ({ client, queue: client.uploads.create([], options) });
+  const [kept, setKept] = useState(create);
+  if (kept.client !== client) setKept(create);
+  const { queue } = kept;
   const snapshot = useSyncExternalStore(queue.subscribe, queue.snapshot, queue.snapshot);
   return useMemo(() => ({ ...queue, ...snapshot }), [queue, snapshot]);
 }
@@ -37,7 +41,18 @@ export interface Files {
   reload(): void;
 }
 
-const nothing = { files: [], folders: [], breadcrumbs: [], nextCursor: null } satisfies Listing;
+/** What has been loaded by one `load`: with other options, another one begins anew. */
+interface Loaded {
+  by?: (after?: Listing) => void;
+  listing: Listing;
+  isLoading: boolean;
+  error?: CadizError;
+}
+
+const nothing: Loaded = {
+  listing: { files: [], folders: [], breadcrumbs: [], nextCursor: null },
+  isLoading: true,
+};
 
 /**
  * What is in a folder, a page at a time.
@@ -47,52 +62,53 @@ const nothing = { files: [], folders: [], breadcrumbs: [], nextCursor: null } sa
  */
 export function useFiles(client: Client, listed: ListOptions & { limit?: number | undefined } = {}): Files {
   const key = JSON.stringify(listed);
-  const [state, setState] = useState<{ listing: Listing; isLoading: boolean; error?: CadizError }>({
-    listing: nothing,
-    isLoading: true,
-  });
+  const [loaded, setLoaded] = useState(nothing);
   const current = useRef<AbortController>(undefined);
 
   const load = useCallback(
-    (after: Listing | undefined) => {
+    (after?: Listing) => {
       current.current?.abort();
       const mine = new AbortController();
       const { signal } = mine;
       current.current = mine;
-      setState((state) => ({ listing: state.listing, isLoading: true }));
+      setLoaded(({ by, listing }) => ({ ...nothing, ...(by === load && { listing }), by: load }));
       client.files
         .page({ limit: 100, ...JSON.parse(key), ...(after?.nextCursor && { cursor: after.nextCursor }), signal })
         .then((page) => {
           if (signal.aborted) return;
           const files = [...(after?.files ?? []), ...page.files];
           const folders = [...(after?.folders ?? []), ...page.folders];
-          setState({ listing: { ...page, files, folders }, isLoading: false });
+          setLoaded({ by: load, listing: { ...page, files, folders }, isLoading: false });
         })
         .catch((error: unknown) => {
           if (signal.aborted) return;
           if (!isCadizError(error)) throw error;
-          setState(({ listing }) => ({ listing, isLoading: false, error }));
+          setLoaded(({ listing }) => ({ by: load, listing, isLoading: false, error }));
         });
     },
     [client, key],
   );
 
   useEffect(() => {
-    setState({ listing: nothing, isLoading: true });
-    load(undefined);
+    load();
     return () => current.current?.abort();
   }, [load]);
 
-  const { listing, isLoading, error } = state;
-  const hasMore = listing.nextCursor !== null;
-  return {
-    ...listing,
-    isLoading,
-    hasMore,
-    error,
-    loadMore: () => {
-      if (hasMore && !isLoading) load(listing);
-    },
-    reload: () => load(undefined),
-  };
+  // Of options that have just changed, nothing has been loaded yet.
+  const shown = loaded.by === load ? loaded : nothing;
+  const { listing, isLoading, error } = shown;
+  // What a component has kept of an earlier render, as until an upload ends, is about what is shown now.
+  const latest = useRef<{ load: typeof load; shown: Loaded }>(undefined);
+  useEffect(() => {
+    latest.current = { load, shown };
+    return () => {
+      latest.current = undefined;
+    };
+  }, [load, shown]);
+  const reload = useCallback(() => latest.current?.load(), []);
+  const loadMore = useCallback(() => {
+    const { load, shown } = latest.current ?? {};
+    if (shown?.listing.nextCursor && !shown.isLoading) load?.(shown.listing);
+  }, []);
+  return { ...listing, isLoading, hasMore: listing.nextCursor !== null, error, loadMore, reload };
 }

@@ -44,12 +44,12 @@ const prefix = 'whsec_';
  * @throws CadizError invalid_webhook, invalid_argument (the secret or the headers are missing or malformed, or the body was parsed)
  */
 export async function verifyWebhook(
-  payload: string | Uint8Array,
+  payload: string | Uint8Array | ArrayBuffer,
   headers: WebhookHeaders,
   secret: string | readonly string[] | undefined,
   { toleranceSeconds = 300, now = Date.now() }: VerifyOptions = {},
 ): Promise<WebhookEvent> {
-  if (typeof payload !== 'string' && !ArrayBuffer.isView(payload))
+  if (typeof payload !== 'string' && !ArrayBuffer.isView(payload) && !(payload instanceof ArrayBuffer))
     throw new CadizError('invalid_argument', 'Give the body of the webhook as it came, before any parser.');
   if (typeof headers !== 'object' || headers === null)
     throw new CadizError('invalid_argument', 'Give the headers of the webhook.');

@@ -99,6 +99,12 @@ describe('what a caller has given wrong', () => {
     expect(error).toMatchObject({ code: 'invalid_argument', message: expect.stringContaining('web stream') });
   });
 
+  test.each([new File(['x'], 'x'), {}, 3, null])('is no list of files for a queue: %o', (files) => {
+    const cadiz = stub.client();
+    expect(() => cadiz.uploads.create(unsafe(files))).toThrow(TypeError);
+    expect(() => cadiz.uploads.create().add(unsafe(files))).toThrow(TypeError);
+  });
+
   test('is left to the service: deleteMany()', async () => {
     await stub.client().files.deleteMany(unsafe(undefined));
     expect(stub.bodies).toEqual([{ projectId: id, action: 'delete' }]);

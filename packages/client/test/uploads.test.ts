@@ -208,6 +208,18 @@ describe('an upload that is aborted before it begins', () => {
   });
 });
 
+test.each([
+  [{}, 'own.txt', ''],
+  [{ path: '/2027//beach.txt' }, 'beach.txt', '2027'],
+  [{ path: '2027/may/beach.txt', name: 'sea.txt' }, 'sea.txt', '2027/may'],
+  [{ name: 'sea.txt' }, 'sea.txt', ''],
+  [{ path: '' }, 'own.txt', ''],
+])('an entry of a queue has a name and a folder: %j', (entry, name, directory) => {
+  const queue = stub.client().uploads.create([{ file: new File(['x'], 'own.txt'), ...entry }]);
+  expect(queue.snapshot().uploads).toMatchObject([{ name, directory }]);
+  queue.cancel();
+});
+
 test('a queue with a paused upload is done once that is resumed or canceled', async () => {
   for (const end of ['resume', 'cancel'] as const) {
     const queue = stub.client().uploads.create([file('a'), file('b')]);

@@ -28,6 +28,8 @@ describe('verifyWebhook', () => {
     const event = JSON.parse(body);
     expect(await verifyWebhook(body, sign(), secret, now)).toEqual(event);
     expect(await verifyWebhook(Buffer.from(body), sign(), secret, now)).toEqual(event);
+    const { buffer } = new TextEncoder().encode(body);
+    expect(await verifyWebhook(buffer, sign(), secret, now)).toEqual(event);
     expect(await verifyWebhook(body, new Headers(sign()), secret, now)).toEqual(event);
   });
 

@@ -1,12 +1,12 @@
 import type { Run } from '../command.ts';
-import { clientOf, connect, targetOf } from '../context.ts';
+import { clientOf, connect, keyOf, targetOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 
 export const run: Run<'keys list'> = async (context) => {
   const { apiKey: _, ...target } = await targetOf(context);
   if (!target.session) {
-    const key = await (await connect(context)).keys.current();
+    const key = await keyOf(await connect(context), target);
     context.output.print({ apiKeys: [key] }, toTable([[key.id, key.scopes.join(','), printable(key.name)]]));
     context.output.say('This is the key in use. To see all: cadiz login --account');
     return;

@@ -1,9 +1,8 @@
-import type { OwnApiKey } from '@cadiz/client';
 import { ask, askSecret, readInput } from '../ask.ts';
 import type { Run } from '../command.ts';
 import { readStored, readTarget, requireStorable, type StoredService, store, toServiceUrl } from '../config.ts';
-import { type Context, clientOf } from '../context.ts';
-import { notCadiz, usageFailure } from '../failure.ts';
+import { type Context, clientOf, keyOf } from '../context.ts';
+import { usageFailure } from '../failure.ts';
 import { openBrowser, receiveKey } from '../receive-key.ts';
 import { signIn } from '../sign-in.ts';
 
@@ -22,9 +21,7 @@ async function loginKey(context: Context, url: string, known: StoredService, ope
   const { stdin, output, env } = context;
   const apiKey = stdin.isTTY ? await askBrowser(context, url, opens) : await readInput(stdin);
   if (!/^cz_live_\S+$/.test(apiKey)) throw usageFailure('This is not an API key: they begin with cz_live_.');
-  const key: OwnApiKey = await clientOf(context, { url, apiKey }).keys.current();
-  // Whatever is at that URL may answer with any JSON.
-  if (!key?.id) throw notCadiz(url, 'without saying what the key is');
+  const key = await keyOf(clientOf(context, { url, apiKey }), { url });
   const { projectId: _, ...rest } = known;
   await store(env, url, { ...rest, apiKey, ...(key.projectId && { projectId: key.projectId }) });
   output.print({ url, key }, '');

@@ -1,6 +1,6 @@
 import type { Run } from '../command.ts';
 import { readTarget } from '../config.ts';
-import { clientOf, connect, projectOf } from '../context.ts';
+import { clientOf, connect, keyOf, projectOf } from '../context.ts';
 import { toMinute } from '../format.ts';
 import { printable, toTable } from '../output.ts';
 import { listProjects } from '../projects.ts';
@@ -10,7 +10,7 @@ export const run: Run<'projects list'> = async (context) => {
   const target = await readTarget(context.env, context.project);
   if (!target.session) {
     // A key cannot list projects, but knows its own.
-    const key = await (await connect(context)).keys.current();
+    const key = await keyOf(await connect(context), target);
     const id = projectOf(target, key);
     context.output.print({ projects: id ? [{ id }] : [] }, id ?? '');
     context.output.say(

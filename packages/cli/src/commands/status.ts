@@ -1,5 +1,5 @@
 import type { Run } from '../command.ts';
-import { clientOf, projectOf, targetOf } from '../context.ts';
+import { clientOf, keyOf, projectOf, targetOf } from '../context.ts';
 import { exitCodes, Failure } from '../failure.ts';
 import { toMinute, toSize } from '../format.ts';
 import { printable, toTable } from '../output.ts';
@@ -18,7 +18,7 @@ export const run: Run<'status'> = async (context) => {
   }
   const rows = [['Service', url]];
   const whose = from === 'environment' ? 'CADIZ_API_KEY' : 'stored';
-  const key = apiKey ? await clientOf(context, { url, apiKey }).keys.current() : undefined;
+  const key = apiKey ? await keyOf(clientOf(context, { url, apiKey }), target) : undefined;
   if (key) {
     rows.push(['Key', `${printable(key.name)} (${whose})`], ['Scopes', key.scopes.join(', ')]);
     rows.push(['Ends', key.expiresAt ? toMinute(key.expiresAt) : 'never']);

@@ -299,11 +299,13 @@ export function createQueue(
   }
 
   function add(files: Iterable<Source | QueueEntry>): void {
-    const added = Array.from(files, toEntry).map((entry) => {
-      const path = toPath(entry.path ?? entry.file.webkitRelativePath ?? '');
-      const name = entry.name ?? (path.split('/').at(-1) || entry.file.name || '');
-      const directory = path.split('/').slice(0, -1).join('/');
-      const { size } = entry.file;
+    const added = [...files].map(toEntry).map((entry) => {
+      const { file } = entry;
+      const parts = toPath(entry.path ?? file.webkitRelativePath ?? '').split('/');
+      const last = parts.pop();
+      const name = entry.name ?? (last || file.name || '');
+      const directory = parts.join('/');
+      const { size } = file;
       const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
       const item = { entry: { ...entry, name }, view, ending: new AbortController() };
       items.push(item);
