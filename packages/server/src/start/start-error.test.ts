@@ -116,6 +116,21 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     expect(toSentence(await migrate(pool).catch((reason: unknown) => reason))).toBe(sentence);
   });
 
+  test('a database of another program is said to be so, and left as it is', async () => {
+    const { url, drop } = await createServerDatabase();
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(async () => {
+      await pool.end();
+      await drop();
+    });
+    await pool.query('create table users (id int)');
+    expect(toSentence(await migrate(pool).catch((reason: unknown) => reason))).toBe(
+      'The PostgreSQL database has tables of another program (relation "users" already exists): set DATABASE_URL to a database that Cadiz has for itself.',
+    );
+    const { rows } = await pool.query(`select relname from pg_class where relnamespace = 'public'::regnamespace`);
+    expect(rows).toEqual([{ relname: 'users' }]);
+  });
+
   test('a database that is read-only is said to be so', async () => {
     const { url, drop } = await createServerDatabase();
     const client = new pg.Client({ connectionString: url, options: '-c default_transaction_read_only=on' });
