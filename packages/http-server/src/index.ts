@@ -3,6 +3,8 @@ import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
+export { isAmbiguous } from './ambiguous.ts';
+
 /** Node closes hardly any slow connection by itself: these are the limits for clients that are slow on purpose. */
 const slowestClient = {
   headersTimeout: 8_000,

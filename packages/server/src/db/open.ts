@@ -236,6 +236,8 @@ export async function withDirectPool<T>(
 
 async function openPostgres(settings: PostgresSettings): Promise<Database> {
   const { url, directUrl, maxConnections = 10, projectConnections = Math.ceil(maxConnections / 2) } = settings;
+  requireReadable('DATABASE_URL', url);
+  if (directUrl !== undefined) requireReadable('DATABASE_DIRECT_URL', directUrl);
   const pooler = directUrl === undefined ? undefined : settings.poolerPrepares ? 'prepares' : 'plain';
   const link = watchLink(url);
   const pool = createPostgresPool(url, maxConnections, pooler, { link });
@@ -261,6 +263,17 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
     link.close();
     await pool.end();
     throw unreachable('DATABASE_URL', url, error);
+  }
+}
+
+/** The driver decodes a URL, and reads the files that it names, such as that of `sslrootcert`. @throws DatabaseUnreachable */
+function requireReadable(setting: string, url: string): void {
+  try {
+    new pg.Client(url);
+  } catch (error) {
+    throw new DatabaseUnreachable(
+      `${setting} cannot be used: ${toMessage(error)}. Check the files that it names, and how its password is encoded.`,
+    );
   }
 }
 

@@ -1,9 +1,16 @@
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
-import { createBoundedServer, inTurn, type Listening, refuseConnection, serve, together } from '@cadiz/http-server';
+import {
+  createBoundedServer,
+  inTurn,
+  isAmbiguous,
+  type Listening,
+  refuseConnection,
+  serve,
+  together,
+} from '@cadiz/http-server';
 import type { App } from './app.ts';
 import { maxBodyBytes } from './input.ts';
-import { isAmbiguous } from './malformed.ts';
 import { writeWhole } from './node.ts';
 import { findRoute } from './router.ts';
 

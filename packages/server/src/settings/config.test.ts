@@ -187,6 +187,17 @@ describe('settings', () => {
     expect(mistakes).toEqual([expect.stringMatching(sentence)]);
   });
 
+  test.each([
+    ['mysql://db/cadiz', 'a URL that starts with postgres:// or postgresql://.'],
+    [
+      'postgres://cadiz:a#b@db/cadiz',
+      'a well-formed URL: its port is at most 65535, and in a password # is written as %23',
+    ],
+    ['postgres://cadiz@db:99999/cadiz', 'a well-formed URL: its port is at most 65535'],
+  ])('DATABASE_URL=%s is told what is wrong with it', (url, sentence) => {
+    expect(mistakesOf({ DATABASE_URL: url })).toEqual([expect.stringContaining(`DATABASE_URL must be ${sentence}`)]);
+  });
+
   test('a port that nothing of ours listens on clashes with none', () => {
     expect(mistakesOf({ ...s3, PORT: '4001' })).toEqual([]);
   });

@@ -42,6 +42,7 @@ describe('what is told of a data folder that cannot be used', () => {
     ['EACCES', /^This user is not allowed to use \/d \(EACCES\): give the user permission to read and write it, or/],
     ['EPERM', /^This user is not allowed to use \/d \(EPERM\): /],
     ['ENOTDIR', /^A file is in the way of the folder \/d \(ENOTDIR\): set CADIZ_DATA_DIR/],
+    ['ENAMETOOLONG', /^The path \/d is too long for this system \(ENAMETOOLONG\): set CADIZ_DATA_DIR/],
   ];
 
   test.each(sentences)('%s has a sentence of its own, wherever it is met', (code, sentence) => {

@@ -51,6 +51,7 @@ const remedies: Record<string, Remedy> = {
   EACCES: notPermitted,
   EPERM: notPermitted,
   ENOTDIR: noFolder,
+  ENAMETOOLONG: [(path) => `The path ${path} is too long for this system`, ({ folder }) => folder],
   EEXIST: [
     (path) => `A file, or a link that leads nowhere, is in the way of the folder ${path}`,
     ({ folder }) => folder,

@@ -44,11 +44,19 @@ export const onOrOff = () => quotes(oneOf('on', 'off').transform((value) => valu
 /** An absolute path. */
 export const folder = () => quotes(z.string().transform((path) => resolve(path)));
 
+const malformedUrl =
+  'must be a well-formed URL: its port is at most 65535, and in a password # is written as %23, / as %2F and ? as %3F';
+
 /** Not quotable, since the URL may contain a password. */
-export const urlOf = (...protocols: string[]) =>
-  z.string().refine((url) => URL.canParse(url) && protocols.includes(new URL(url).protocol), {
-    error: `must be a URL that starts with ${protocols.map((protocol) => `${protocol}//`).join(' or ')}`,
+export const urlOf = (...protocols: string[]) => {
+  const starts = protocols.map((protocol) => `${protocol}//`);
+  return z.string().refine((url) => URL.canParse(url) && protocols.includes(new URL(url).protocol), {
+    error: ({ input }) =>
+      starts.some((start) => String(input).startsWith(start)) && !URL.canParse(String(input))
+        ? malformedUrl
+        : `must be a URL that starts with ${starts.join(' or ')}`,
   });
+};
 
 /** A database: the driver knows only one host, and would look for one with a comma in its name. */
 export const postgresUrl = () =>

@@ -46,6 +46,29 @@ test.each([
   expect(toSentence(error)).toMatch(sentence);
 });
 
+test.each([
+  [
+    'a file that is not there',
+    '?sslmode=verify-full&sslrootcert=/nowhere/ca.crt',
+    /no such file or directory, open '\/nowhere\/ca\.crt'/,
+  ],
+  ['a file that cannot be read', '?sslmode=verify-full&sslrootcert=/', /illegal operation on a directory/],
+])('a DATABASE_URL that names %s', async (_, query, reason) => {
+  const url = `postgres://cadiz:hidden@127.0.0.1:1/cadiz${query}`;
+  const told = toSentence(await openDatabase({ kind: 'postgres', url }).catch((error: unknown) => error));
+  expect(told).toMatch(/^DATABASE_URL cannot be used: .*\. Check the files that it names, .*\.$/);
+  expect(told).toMatch(reason);
+  const direct = { kind: 'postgres' as const, url: 'postgres://127.0.0.1:1/cadiz', directUrl: url };
+  const ofDirect = toSentence(await openDatabase(direct).catch((error: unknown) => error));
+  expect(ofDirect).toMatch(/^DATABASE_DIRECT_URL cannot be used: /);
+});
+
+test('a DATABASE_URL that is encoded wrongly is said to be so, without its password', async () => {
+  const url = 'postgres://cadiz:hidden%ff@127.0.0.1:1/cadiz';
+  const told = toSentence(await openDatabase({ kind: 'postgres', url }).catch((error: unknown) => error));
+  expect(told).toMatch(/^DATABASE_URL cannot be used: URI malformed\. .* how its password is encoded\.$/);
+});
+
 describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
   /** The database of somebody else, for a new user. */
   async function createStrange() {
@@ -91,6 +114,21 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     const pool = new pg.Pool({ connectionString: url });
     onTestFinished(() => pool.end());
     expect(toSentence(await migrate(pool).catch((reason: unknown) => reason))).toBe(sentence);
+  });
+
+  test('a database of another program is said to be so, and left as it is', async () => {
+    const { url, drop } = await createServerDatabase();
+    const pool = new pg.Pool({ connectionString: url });
+    onTestFinished(async () => {
+      await pool.end();
+      await drop();
+    });
+    await pool.query('create table users (id int)');
+    expect(toSentence(await migrate(pool).catch((reason: unknown) => reason))).toBe(
+      'The PostgreSQL database has tables of another program (relation "users" already exists): set DATABASE_URL to a database that Cadiz has for itself.',
+    );
+    const { rows } = await pool.query(`select relname from pg_class where relnamespace = 'public'::regnamespace`);
+    expect(rows).toEqual([{ relname: 'users' }]);
   });
 
   test('a database that is read-only is said to be so', async () => {

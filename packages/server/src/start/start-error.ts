@@ -10,6 +10,8 @@ const readOnlyTransaction = '25006';
 /** … to one that the user has no right to, and to one that creates a table where there is no schema for it. */
 const insufficientPrivilege = '42501';
 const invalidSchemaName = '3F000';
+/** … and to one that creates a table which is there already. */
+const duplicateTable = '42P07';
 
 /** What errors of the system have, depending on what failed. */
 type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
@@ -45,6 +47,8 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
     return `The PostgreSQL user is not allowed to do what this takes (${error.message}): make it the owner of its database and of the tables.`;
   if (code === invalidSchemaName)
     return `The PostgreSQL database has no schema for the tables (${error.message}): create one that is in its search_path, such as public.`;
+  if (code === duplicateTable)
+    return `The PostgreSQL database has tables of another program (${error.message}): set DATABASE_URL to a database that Cadiz has for itself.`;
   const ofFolder =
     error instanceof StoreFolderUnwritable
       ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)

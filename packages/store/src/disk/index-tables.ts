@@ -159,7 +159,7 @@ export async function openIndexTables(
   const packs = openNamed('packs', textToJson<PackRecord>({ liveBytes: 'number', knownBytes: 'number' }), untold);
   const appliers = new Map<string, (change: Change) => void>();
   for (const { name, apply } of Object.values(told)) appliers.set(name, apply);
-  requireFormat(meta.get('format'));
+  requireFormat(folder, meta.get('format'));
 
   function readNumber(name: string): number {
     const value = meta.get(name) ?? 0;
@@ -247,11 +247,10 @@ export async function openIndexTables(
   };
 }
 
-function requireFormat(format: unknown): void {
+function requireFormat(folder: string, format: unknown): void {
   if (format === undefined || knownFormats.some((known) => known === format)) return;
-  const readable = knownFormats.join(', ');
   throw new Error(
-    `The index has format ${String(format)}, but this version of the store reads only the formats ${readable}.`,
+    `The index in ${folder} has format ${String(format)}, but this version of Cadiz reads only formats up to ${ownFormat}: a newer version has used the object store. Start the newer version, or restore a backup from before it ran.`,
   );
 }
 

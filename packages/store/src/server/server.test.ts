@@ -151,7 +151,6 @@ describe('bad requests', () => {
   test.each([
     ['headers without end', `${line}Host: a\r\nX: ${'x'.repeat(20_000)}\r\n\r\n`, 431],
     ['no HTTP', 'hello\r\n\r\n', 400],
-    ['no Host', `${line}Connection: close\r\n\r\n`, 403],
     ['a target that is no URL', `GET a/b HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n`, 400],
     ['an unknown expectation', `${line}Host: a\r\nExpect: more\r\nConnection: close\r\n\r\n`, 417],
     ['a header line that is none', `${line}Host: a\r\nnot a header\r\n\r\n`, 400],
@@ -160,6 +159,22 @@ describe('bad requests', () => {
     expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
     expect(answer).toContain('access-control-allow-origin: *');
     expect(answer).toContain('<Error><Code>');
+  });
+
+  const preflight = 'Origin: http://a\r\nAccess-Control-Request-Method: GET\r\n';
+  test.each([
+    ['no Host', `${line}\r\n`],
+    ['a Host that is none', `${line}Host: a b\r\n\r\n`],
+    ['two Hosts', `${line}Host: a\r\nHost: b\r\n\r\n`],
+    ['a preflight without Host', `OPTIONS /${bucket}/there HTTP/1.1\r\n${preflight}\r\n`],
+    ['a preflight with a Host that is none', `OPTIONS /${bucket}/there HTTP/1.1\r\nHost: a b\r\n${preflight}\r\n`],
+    ['another coding', `${line}Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
+    ['HTTP/2', `${line.replace('1.1', '2.0')}Host: a\r\n\r\n`],
+  ])('%s: 400 and closed, and what follows is no request', async (_name, bytes) => {
+    const answer = await sendBytes(store.port, `${bytes}${line}Host: a\r\n\r\n`);
+    expect(answer.match(/^HTTP\/1\.1 \d+/gm)).toEqual(['HTTP/1.1 400']);
+    expect(answer).toMatch(/connection: close/i);
+    expect(answer).toContain('<Error><Code>InvalidRequest</Code>');
   });
 
   test('a refused upload is told why, even if it reads only after sending everything', async () => {

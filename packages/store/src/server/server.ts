@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import {
   createBoundedServer,
   inTurn,
+  isAmbiguous,
   type Listening,
   maxHeaderBytes,
   type Refusal,
@@ -68,7 +69,7 @@ export function createStoreServer(
   const server = createBoundedServer({
     // An upload may take as long as it keeps moving; `cutSlowBody` enforces that.
     requestTimeout: 0,
-    // A missing Host is refused by the signature check, in S3's form.
+    // Node would answer a request without Host itself, not in S3's form: `isAmbiguous` looks for it.
     requireHostHeader: false,
   });
   server.setTimeout(limits.idleMilliseconds);
@@ -100,6 +101,10 @@ export function createStoreServer(
     const address = readAddress(request.url);
     try {
       setCorsHeaders(store, address?.bucket, request, response);
+      if (isAmbiguous(request)) {
+        response.setHeader('connection', 'close');
+        throw new S3Error('InvalidRequest', 'The request can be read in two ways, or its Host is missing or invalid.');
+      }
       if (expectation === 'unknown') {
         throw new S3Error('ExpectationFailed', 'The only expectation that can be met is 100-continue.');
       }
