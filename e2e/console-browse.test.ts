@@ -526,7 +526,9 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByRole('link', { name: 'All files of this project' }).click();
     await page.waitForURL(`${tested.url}${root}?view=grid`);
     await tileOf(page, 'kept').waitFor();
-    for (const id of [files[0]?.id, 'nonsense']) {
+    const elsewhere = await tested.connect(await tested.createProject('Elsewhere'));
+    const { id: other } = await elsewhere.upload(new File(['x'], 'elsewhere.txt', { type: 'text/plain' }));
+    for (const id of [files[0]?.id, 'nonsense', other]) {
       await page.goto(`${tested.url}${root}/${kept?.id}?file=${id}`);
       await dialogOf(page).getByRole('heading', { name: 'This file is not here' }).waitFor();
       expect(await findBarriers(page)).toEqual([]);
@@ -788,6 +790,12 @@ describe.runIf(triesJourneys)('the file browser', () => {
     hold.release();
     await page.getByText('Taken back').waitFor();
     await rowOf(page, 'slow.txt').waitFor();
+    // The keys go on in the list: the button that was clicked is gone, and so is what closes a message.
+    const hasRowFocus = () => page.evaluate(() => document.activeElement?.role === 'row');
+    expect(await hasRowFocus()).toBe(true);
+    await page.locator('.toast').locator('.icon').click();
+    await page.getByText('Taken back').waitFor({ state: 'detached' });
+    expect(await hasRowFocus()).toBe(true);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

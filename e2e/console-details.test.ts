@@ -712,6 +712,18 @@ describe.runIf(triesJourneys)('a folder', () => {
     }
     await page.goBack();
     await entryOf(page, 'inside').waitFor();
+    // So is a menu, of a part of the frame that stays.
+    await page.getByRole('link', { name: 'Trash' }).click();
+    await page.getByRole('heading', { name: 'Trash' }).waitFor();
+    await page.getByRole('button', { name: 'Ada Example' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+    await page.goBack();
+    await entryOf(page, 'inside').waitFor();
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
+    await page.getByRole('button', { name: 'Ada Example' }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('menuitem').first().waitFor({ state: 'detached' });
 
     // A preview that an address has opened has no list before it.
     await page.goto(`${tested.url}/projects/${projectId}/files/${id}?file=${await idOf(cadiz, 'a.txt', id)}`);

@@ -10,7 +10,7 @@ const longName = `${'Ein sehr langer Name ohne Ende '.repeat(6)}.txt`;
 
 beforeAll(async () => {
   if (!triesJourneys) return;
-  tested = await startConsole();
+  tested = await startConsole({ WEBHOOK_ALLOW_NETWORKS: '127.0.0.1' });
   const projectId = await tested.createProject('Harbour Journal');
   const cadiz = await tested.connect(projectId, 'Website');
   await cadiz.folders.ensure(['Interviews/2026']);
@@ -209,6 +209,81 @@ describe.runIf(triesJourneys)('every screen', () => {
       await page.context().close();
     },
   );
+
+  test('has room on small phones for names, and for all that can be done with them', async () => {
+    const projectId = await tested.createProject('Small phones');
+    const cadiz = await tested.connect(projectId);
+    const name = 'Visitors 2026';
+    await cadiz.folders.create(name);
+    await cadiz.tickets.create({ folder: name, maxFiles: 2000, maxBytes: 100_000_000_000 });
+    const { id: trashed } = await cadiz.upload(new File(['x'], `${name}.txt`, { type: 'text/plain' }));
+    await cadiz.files.delete(trashed);
+    await tested.ask('POST', `/api/projects/${projectId}/webhooks`, { url: 'http://127.0.0.1:20999/hook' });
+    const page = await tested.openAsOwner('/account', { hasTouch: true, viewport: { width: 320, height: 700 } });
+    const linesOf = (one: Locator) =>
+      one.evaluate((element) =>
+        Math.round(element.clientHeight / Number.parseFloat(getComputedStyle(element).lineHeight)),
+      );
+    const isCut = (one: Locator) => one.evaluate((element) => element.scrollWidth > element.clientWidth);
+
+    await show(page, `/projects/${projectId}/trash`);
+    expect(await isCut(page.locator('.trash-table .stem'))).toBe(false);
+    expect(await linesOf(page.locator('.trash-table td.main small'))).toBe(1);
+    await page.getByRole('button', { name: 'Restore' }).waitFor();
+    await show(page, `/projects/${projectId}/tickets`);
+    await page.locator('.ticket-table .clip').getByText(name).waitFor();
+    expect(await isCut(page.locator('.ticket-table td.main .clip'))).toBe(false);
+    await page.locator('.badge:visible').getByText('live').waitFor();
+    await show(page, `/projects/${projectId}/webhooks`);
+    const more = await page.getByRole('button', { name: 'More for http://127.0.0.1' }).boundingBox();
+    expect((more?.x ?? 320) + (more?.width ?? 0)).toBeLessThanOrEqual(320 - 16);
+    await show(page, '/users');
+    // The words in an empty field have no box of their own.
+    const room = await page.getByRole('searchbox').evaluate((field: HTMLInputElement) => {
+      const drawing = document.createElement('canvas').getContext('2d');
+      if (!drawing) throw new Error('This browser draws nothing.');
+      drawing.font = getComputedStyle(field).font;
+      return field.clientWidth - drawing.measureText(field.placeholder).width;
+    });
+    expect(room).toBeGreaterThan(0);
+
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await show(page, `/projects/${projectId}/trash`);
+    const deleted = page.locator('.trash-table td:nth-child(4)');
+    expect(await deleted.getByText('with an API key').count()).toBe(1);
+    await deleted.locator('time').evaluate((one) => {
+      one.textContent = '59 minutes ago';
+    });
+    expect((await page.locator('.trash-table tbody tr').first().boundingBox())?.height).toBeLessThan(48);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has room for names of members, and what stands below one another is in line', async () => {
+    const projectId = await tested.createProject('Members in line');
+    const guest = await tested.openAsMember(projectId, 'editor', '/projects');
+    await guest.context().close();
+    const page = await tested.openAsOwner('/account', { viewport: { width: 768, height: 1024 } });
+    await show(page, `/projects/${projectId}/members`);
+    await page.getByText('Vera the editor', { exact: true }).waitFor();
+    expect(
+      await page
+        .locator('.members .person b')
+        .evaluateAll((all) => all.filter((one) => one.scrollWidth > one.clientWidth)),
+    ).toEqual([]);
+    for (const width of [768, 1440]) {
+      await page.setViewportSize({ width, height: 900 });
+      for (const column of ['.may', '.field']) {
+        const lefts = await page
+          .locator(`.members ${column}`)
+          .evaluateAll((all) => all.map((one) => one.getBoundingClientRect().x));
+        expect(lefts).toHaveLength(2);
+        expect(new Set(lefts).size, `${column} at ${width}`).toBe(1);
+      }
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 
   test('has room for letters that are twice as large, which the browser has been set to', async () => {
     const sizes = [

@@ -150,6 +150,18 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     expect(await first.count()).toBe(0);
     await page.locator('main .scroll').evaluate((element) => element.scrollTo(0, 0));
     await first.waitFor();
+    // Except the one that has the focus, from which the keys go on.
+    await first.focus();
+    await page.locator('main .scroll').evaluate((element) => element.scrollTo(0, element.scrollHeight));
+    await page.getByRole('checkbox', { name: 'Select one 0' }).waitFor();
+    expect(await rows.count()).toBeLessThan(100);
+    expect(await first.evaluate((one) => one === document.activeElement)).toBe(true);
+    const rowsInOrder = page.locator('.trash-table tbody tr[aria-rowindex]');
+    const indexes = await rowsInOrder.evaluateAll((all) => all.map((one) => Number(one.getAttribute('aria-rowindex'))));
+    expect(indexes).toEqual([...indexes].sort((a, b) => a - b));
+    await page.keyboard.press('Tab');
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Restore');
+    await page.locator('main .scroll').evaluate((element) => element.scrollTo(0, 0));
     // All of them can be chosen nevertheless.
     await page.getByRole('checkbox', { name: 'Select all that are shown' }).check();
     await page.getByRole('button', { name: 'Restore 250 items' }).click();

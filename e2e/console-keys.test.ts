@@ -107,6 +107,67 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.context().close();
   });
 
+  test('a secret is shown also where the service answers nothing after it', async () => {
+    const projectId = await tested.createProject('Shown first');
+    await tested.ask('POST', '/api/api-keys', { name: 'Rotated', projectId });
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    const dialog = page.getByRole('dialog');
+    const isList = ({ pathname, search }: URL) =>
+      /^\/api\/(?:api-keys|storage\/tickets)$/.test(pathname) && search !== '';
+    for (const [screen, open, send, secret] of [
+      ['API keys', 'Rotate Rotated', 'Rotate', 'cz_live_'],
+      ['API keys', 'Create key', 'Create key', 'cz_live_'],
+      ['Tickets', 'Create ticket', 'Create ticket', 'cz_ticket_'],
+    ] as const) {
+      await page.getByRole('link', { name: screen }).click();
+      await page.getByRole('button', { name: open }).click();
+      if (send === 'Create key') await dialog.getByRole('textbox', { name: 'Name' }).fill('Shown');
+      // Never answered.
+      await page.route(isList, () => undefined);
+      await dialog.getByRole('button', { name: send, exact: true }).click();
+      await dialog.locator('.secret code').getByText(secret).waitFor();
+      await page.unrouteAll({ behavior: 'ignoreErrors' });
+      await dialog.getByRole('button', { name: 'Close without copying' }).click();
+      await dialog.getByRole('button', { name: 'Close anyway' }).click();
+      await dialog.waitFor({ state: 'detached' });
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('what was created although no answer came is seen before somebody tries again', async () => {
+    const projectId = await tested.createProject('Answers that are lost');
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    const dialog = page.getByRole('dialog');
+    await page.route('**/api/api-keys', async (route) => {
+      await route.fetch();
+      await route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Lost');
+    await dialog.getByRole('button', { name: 'Create key' }).click();
+    await dialog.getByText('Cadiz could not be reached.').waitFor();
+    await page.locator('.key-table').getByText('Lost').waitFor();
+    await page.context().close();
+  });
+
+  test('the title of a page has the focus once what had it is gone', async () => {
+    const projectId = await tested.createProject('Focus');
+    for (const email of ['one@example.com', 'two@example.com'])
+      await tested.ask('POST', `/api/projects/${projectId}/invitations`, { email, role: 'viewer' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/members`);
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    for (const email of ['one@example.com', 'two@example.com']) {
+      const withdraw = page.getByRole('button', { name: `Withdraw the invitation of ${email}` });
+      await withdraw.focus();
+      await page.keyboard.press('Enter');
+      await withdraw.waitFor({ state: 'detached' });
+      await expect.poll(focused).toBe('Members');
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('keys are shown fifty at a time', async () => {
     const projectId = await tested.createProject('Fifty');
     for (let n = 1; n <= 53; n++) await tested.ask('POST', '/api/api-keys', { name: `Key ${n}`, projectId });

@@ -65,17 +65,17 @@ describe.runIf(triesJourneys)('tickets', () => {
     await row.getByText('1 of 2 · 1 left').waitFor();
     await row.getByText('4 B of 1 MB · 1 MB left').waitFor();
     await row.getByText('text/*, image/png').waitFor();
-    await row.getByText('live', { exact: true }).waitFor();
+    await row.getByText('live', { exact: true }).filter({ visible: true }).waitFor();
     expect(await findFlaws(page)).toEqual([]);
     expect(await run()).toBe('ahoy.txt');
     await page.reload();
-    await row.getByText('exhausted').waitFor();
+    await row.getByText('exhausted').filter({ visible: true }).waitFor();
 
     await row.getByRole('button', { name: /Revoke the ticket/ }).click();
     await page.getByText('It stops working at once').waitFor();
     expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
-    await row.getByText('revoked').waitFor();
+    await row.getByText('revoked').filter({ visible: true }).waitFor();
     const current = `${tested.url}/api/storage/tickets/current`;
     expect((await fetch(current, { headers: { Authorization: `Bearer ${ticket}` } })).status).toBe(401);
     expect(tested.complaints).toEqual([]);

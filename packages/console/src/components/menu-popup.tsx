@@ -1,6 +1,7 @@
 import { Menu as Base } from '@base-ui/react/menu';
+import { useLocation } from '@tanstack/react-router';
 import { Check, type LucideIcon } from 'lucide-react';
-import type { ReactElement, ReactNode } from 'react';
+import { type ReactElement, type ReactNode, useState } from 'react';
 import { text } from '../text/text.ts';
 
 export interface MenuAction {
@@ -29,8 +30,11 @@ export interface MenuProps {
 
 /** The menu itself, open from the beginning: it is loaded when somebody opens the first. */
 export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {
+  const pathname = useLocation({ select: (location) => location.pathname });
+  // Whoever goes elsewhere, such as back, leaves it.
+  const [openAt, setOpenAt] = useState<string | undefined>(pathname);
   return (
-    <Base.Root defaultOpen>
+    <Base.Root open={openAt === pathname} onOpenChange={(isOpen) => setOpenAt(isOpen ? pathname : undefined)}>
       <Base.Trigger render={trigger} />
       {/* Outside of the page's regions, so it is one. */}
       <Base.Portal role="region" aria-label={text.common.menu}>

@@ -1,6 +1,6 @@
 import { Toast as Base } from '@base-ui/react/toast';
 import { X } from 'lucide-react';
-import { useEffect } from 'react';
+import { type MouseEvent, useEffect } from 'react';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
@@ -32,6 +32,9 @@ export function ToastRegion() {
   );
 }
 
+/** What is clicked in a message goes with it, so that the focus stays where it is. */
+const keepFocus = (event: MouseEvent) => event.preventDefault();
+
 function Shown() {
   const { toasts, close } = Base.useToastManager<ToastData>();
   return toasts.map((one) => (
@@ -41,6 +44,7 @@ function Shown() {
         <button
           type="button"
           className="btn"
+          onMouseDown={keepFocus}
           onClick={() => {
             one.data?.undo?.();
             close(one.id);
@@ -50,7 +54,7 @@ function Shown() {
         </button>
       )}
       {one.data?.details && <CopyButton value={one.data.details} label={text.errors.copyDetails} />}
-      <Base.Close className="btn icon" aria-label={text.common.close}>
+      <Base.Close className="btn icon" onMouseDown={keepFocus} aria-label={text.common.close}>
         <X className="i" aria-hidden="true" />
       </Base.Close>
     </Base.Root>

@@ -1,4 +1,4 @@
-import { type ReactNode, type RefObject, useEffect, useRef } from 'react';
+import { type ReactNode, type RefObject, useEffect } from 'react';
 import { useTitle } from './title.ts';
 
 interface PageProps {
@@ -38,16 +38,24 @@ export function Page({ title, lead, actions, children }: PageProps) {
 
 /** Moves the focus to the heading when what had it is gone, such as a row that was restored from the trash: the keys go on from there. */
 function useFocusFrom(heading: RefObject<HTMLElement | null>): void {
-  const last = useRef<EventTarget>(null);
   useEffect(() => {
+    const page = heading.current?.closest('main');
+    if (!page) return;
+    let last: EventTarget | null = null;
     const note = ({ target }: FocusEvent) => {
-      last.current = target;
+      last = target;
     };
+    const look = () => {
+      const isGone = last instanceof Element && !last.isConnected;
+      if (isGone && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
+    };
+    // Parts of a page are drawn without the rest. A dialog that closes then gives the focus back first.
+    const observer = new MutationObserver(() => requestAnimationFrame(look));
     document.addEventListener('focusin', note);
-    return () => document.removeEventListener('focusin', note);
-  }, []);
-  useEffect(() => {
-    const isGone = last.current instanceof Element && !last.current.isConnected;
-    if (isGone && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
-  });
+    observer.observe(page, { childList: true, subtree: true });
+    return () => {
+      document.removeEventListener('focusin', note);
+      observer.disconnect();
+    };
+  }, [heading]);
 }

@@ -81,7 +81,8 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
     if (key === 'ArrowRight') go(1);
   }
   const { preview } = text;
-  const isMissing = isGone(query.error);
+  // Its id alone leads to a file of another project too, which is not one of this.
+  const isMissing = isGone(query.error) || (query.data !== undefined && query.data.projectId !== projectId);
   const file = isMissing ? undefined : query.data;
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && close()}>

@@ -37,8 +37,9 @@ export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
           scopes: [...chosen],
           expiresAt: expiryOf(lifetime, day),
         });
-        await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
+        // At once: the list, which comes later, does not have the secret.
         onCreated(key);
+        await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}
     >
       {(error) => (

@@ -52,8 +52,9 @@ export function RotateKey({ apiKey, projectId, onClose, onRotated }: RotateKeyPr
       onClose={onClose}
       send={async () => {
         const { key } = await call('rotateApiKey', { id: apiKey.id, overlapSeconds: overlaps[overlap] });
-        await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
+        // At once: the list, which comes later, does not have the secret.
         onRotated(key);
+        await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}
     >
       {() => (

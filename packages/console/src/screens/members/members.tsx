@@ -38,7 +38,7 @@ export function Members() {
     >
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
       {query.isPending && <Skeleton />}
-      <ul className="panel frame people" hidden={!query.data}>
+      <ul className="panel frame people members" hidden={!query.data}>
         {query.data?.map((member) => (
           <MemberRow
             key={member.userId}

@@ -52,8 +52,9 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
           ...(mimeTypes && { mimeTypes }),
           ...(pages && { origins: pages }),
         });
-        await queryClient.invalidateQueries({ queryKey: ['tickets', projectId] });
+        // At once: the list, which comes later, does not have the secret.
         onCreated(created);
+        await queryClient.invalidateQueries({ queryKey: ['tickets', projectId] });
       }}
     >
       {(error) => (

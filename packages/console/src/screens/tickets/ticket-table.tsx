@@ -71,6 +71,9 @@ function Row({ projectId, ticket, endedKeys, onRevoke }: RowProps) {
         <small className="only-phone">
           {files} · {bytes}
         </small>
+        <small className="line g1 only-phone">
+          <Badge tone={tones[state]}>{tickets.states[state]}</Badge>
+        </small>
       </td>
       <td className="only-wide">
         <span className="clip">{types}</span>
@@ -94,7 +97,7 @@ function Row({ projectId, ticket, endedKeys, onRevoke }: RowProps) {
       <td className="only-wide">
         <Moment at={expiresAt} />
       </td>
-      <td>
+      <td className="only-wide">
         <Badge tone={tones[state]}>{tickets.states[state]}</Badge>
       </td>
       <td className="end">

@@ -1,8 +1,8 @@
 import type { TrashEntry } from '@cadiz/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { useVirtualizer } from '@tanstack/react-virtual';
+import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
 import { File, Folder, Undo2 } from 'lucide-react';
-import { type Ref, useLayoutEffect, useRef, useState } from 'react';
+import { Fragment, type Ref, useLayoutEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Moment } from '../../components/parts.tsx';
@@ -38,6 +38,8 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
     const toTop = (element: Element) => element.getBoundingClientRect().top;
     setTop(Math.round(toTop(body.current) - toTop(scroller) + scroller.scrollTop));
   });
+  const [focusedId, setFocusedId] = useState<string>();
+  const focused = entries.findIndex(({ id }) => id === focusedId);
   const virtual = useVirtualizer({
     count: entries.length,
     getScrollElement: toScroller,
@@ -45,9 +47,13 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
     getItemKey: (index) => entries[index]?.id ?? index,
     overscan: 12,
     scrollMargin: top,
+    // The row with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
+    rangeExtractor(range) {
+      const shown = defaultRangeExtractor(range);
+      return focused < 0 || shown.includes(focused) ? shown : [...shown, focused].sort((a, b) => a - b);
+    },
   });
   const drawn = virtual.getVirtualItems();
-  const [first, last] = [drawn[0], drawn.at(-1)];
   const { trash } = text;
   return (
     <div className="panel frame wide-table">
@@ -78,29 +84,31 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
           </tr>
         </thead>
         <tbody ref={body}>
-          <Space height={first ? first.start - top : 0} />
-          {drawn.map(({ index }) => {
+          {drawn.map(({ index, start }, nth) => {
             const entry = entries[index];
             if (!entry) return null;
             return (
-              <Row
-                key={entry.id}
-                ref={virtual.measureElement}
-                index={index}
-                projectId={projectId}
-                entry={entry}
-                mayChange={mayChange}
-                isChosen={chosen.has(entry.id)}
-                onChoose={(isChosen) => {
-                  const next = new Set(chosen);
-                  if (isChosen) next.add(entry.id);
-                  else next.delete(entry.id);
-                  onChoose(next);
-                }}
-              />
+              <Fragment key={entry.id}>
+                <Space height={start - (drawn[nth - 1]?.end ?? top)} />
+                <Row
+                  ref={virtual.measureElement}
+                  index={index}
+                  projectId={projectId}
+                  entry={entry}
+                  mayChange={mayChange}
+                  isChosen={chosen.has(entry.id)}
+                  onChoose={(isChosen) => {
+                    const next = new Set(chosen);
+                    if (isChosen) next.add(entry.id);
+                    else next.delete(entry.id);
+                    onChoose(next);
+                  }}
+                  onFocus={() => setFocusedId(entry.id)}
+                />
+              </Fragment>
             );
           })}
-          <Space height={last ? virtual.getTotalSize() - (last.end - top) : 0} />
+          <Space height={virtual.getTotalSize() - ((drawn.at(-1)?.end ?? top) - top)} />
         </tbody>
       </table>
     </div>
@@ -129,10 +137,11 @@ interface RowProps {
   mayChange: boolean;
   isChosen: boolean;
   onChoose: (isChosen: boolean) => void;
+  onFocus: () => void;
   ref: Ref<HTMLTableRowElement>;
 }
 
-function Row({ projectId, entry, index, mayChange, isChosen, onChoose, ref }: RowProps) {
+function Row({ projectId, entry, index, mayChange, isChosen, onChoose, onFocus, ref }: RowProps) {
   const { trash } = text;
   const restore = useMutation({
     mutationFn: async () => {
@@ -149,7 +158,7 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, ref }: Ro
   });
   const Icon = entry.kind === 'file' ? File : Folder;
   return (
-    <tr ref={ref} data-index={index} aria-rowindex={index + 2}>
+    <tr ref={ref} data-index={index} aria-rowindex={index + 2} onFocus={onFocus}>
       <td className="main">
         <span className="line">
           {mayChange && (
@@ -179,7 +188,7 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, ref }: Ro
       <td className="end">
         {mayChange && (
           <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>
-            {trash.restore}
+            <span className="restore-word">{trash.restore}</span>
           </Button>
         )}
       </td>

@@ -97,7 +97,7 @@ export function Endpoint({ webhook, isOpen, onToggle, onEdit, onRotate, onDelete
           {state.word}
           {state.since && ` · ${formatMoment(state.since)}`}
         </Badge>
-        <span className="line">
+        <span className="line wrap">
           <Button icon={Send} busy={isPending} disabled={!enabled} onClick={test}>
             {webhooks.test}
           </Button>
