@@ -534,7 +534,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
       expect(await findBarriers(page)).toEqual([]);
     }
     await dialogOf(page).getByRole('link', { name: 'Look in the trash' }).click();
-    await page.getByRole('heading', { name: 'Trash' }).waitFor();
+    await page.getByRole('heading', { name: 'Trash', exact: true }).waitFor();
     await page.getByText('a.txt').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();

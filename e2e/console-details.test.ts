@@ -714,7 +714,7 @@ describe.runIf(triesJourneys)('a folder', () => {
     await entryOf(page, 'inside').waitFor();
     // So is a menu, of a part of the frame that stays.
     await page.getByRole('link', { name: 'Trash' }).click();
-    await page.getByRole('heading', { name: 'Trash' }).waitFor();
+    await page.getByRole('heading', { name: 'Trash', exact: true }).waitFor();
     await page.getByRole('button', { name: 'Ada Example' }).click();
     await page.getByRole('menuitem', { name: 'Sign out' }).waitFor();
     await page.goBack();

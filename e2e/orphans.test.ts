@@ -23,7 +23,7 @@ const short: Settings = {
   STORE_SECRET_ACCESS_KEY: 'e2e-secret-access-key-of-the-embedded-store',
 };
 const bytes = Buffer.from('bytes of an upload');
-const uploads = series({ full: 500, ci: 250, short: 120 });
+const uploads = series({ full: 500, ci: 180, short: 120 });
 
 let settings: Settings = {};
 afterEach(() => cleanUp(settings));
@@ -45,7 +45,7 @@ it('leaves exactly the recorded objects, through kills at any moment', { timeout
     service = await startService(settings);
   };
   const killsWhileUploading = async () => {
-    for (const made of series({ full: [20, 150, 280, 410], ci: [20, 150], short: [20, 70] })) {
+    for (const made of series({ full: [20, 150, 280, 410], ci: [20, 120], short: [20, 70] })) {
       while (outcomes.size < made) await delay(20);
       await delay(Math.random() * 500);
       await kill();

@@ -7,12 +7,12 @@ import { signUp } from './client-account.ts';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. */
-const rounds = series({ full: 100, ci: 10, short: 2 });
+const rounds = series({ full: 100, ci: 6, short: 2 });
 /**
  * Reading takes a recovery of its own, so not every round reads. Nothing is missed: budgets are only ever added to and
  * taken from, so one that is wrong stays wrong.
  */
-const roundsBetweenReads = series({ full: 10, ci: 5, short: 1 });
+const roundsBetweenReads = series({ full: 10, ci: 3, short: 1 });
 const clients = 12;
 const bytes = Buffer.from('bytes');
 

@@ -100,8 +100,6 @@ export const beforeRelease = [
 export const dailyJourneys = [
   'e2e/console.test.ts',
   'e2e/console-browse.test.ts',
-  'e2e/console-details.test.ts',
-  'e2e/console-keys.test.ts',
   'e2e/console-uploads.test.ts',
 ];
 

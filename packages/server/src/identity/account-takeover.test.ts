@@ -11,7 +11,7 @@ import { runCommand } from '../users/run-command.ts';
 const password = 'correct horse battery';
 const newPassword = 'nanoseconds are short';
 const unproven = '403 email_not_verified';
-const rounds = series({ full: 25, short: 8 });
+const rounds = series({ full: 25, ci: 10, short: 8 });
 
 const outcome = ({ status, body }: Answer) => (body?.code === undefined ? status : `${status} ${body.code}`);
 

@@ -15,7 +15,7 @@ import { enqueue } from './enqueue.ts';
 import { startWork } from './run-work.ts';
 
 const fixture = fileURLToPath(new URL('../../test/db/work-until-killed.mjs', import.meta.url));
-const rounds = series({ full: 10, short: 3 });
+const rounds = series({ full: 10, ci: 5, short: 3 });
 const atOnce = 3;
 const perRound = 12;
 

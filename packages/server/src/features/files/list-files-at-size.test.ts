@@ -92,8 +92,9 @@ const allVariants = places.flatMap(([where, place]) =>
   ),
 );
 
-/** In the short form, some of each place, order and kind. */
-const variants = series({ full: allVariants, short: allVariants.filter((_, index) => index % 5 < 2) });
+/** Of each place, order and kind. */
+const someVariants = allVariants.filter((_, index) => index % 5 < 2);
+const variants = series({ full: allVariants, ci: someVariants, short: someVariants });
 
 /** A position in the middle of everything. */
 function middle(kind: Kind, sort: Listed['sort']): Position {

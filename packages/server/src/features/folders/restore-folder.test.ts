@@ -93,7 +93,7 @@ describe('a folder is restored', () => {
     });
   });
 
-  const many = series({ full: 150, short: 30 });
+  const many = series({ full: 150, ci: 60, short: 30 });
   test(`under a free name after ${many} others`, async () => {
     const parentId = await library.folder();
     const ids: string[] = [];

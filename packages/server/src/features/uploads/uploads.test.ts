@@ -645,7 +645,7 @@ describe('abort', () => {
   });
 
   test('and completion at the same moment: one of them wins, and the store has what the rows say', async () => {
-    for (let round = 0; round < series({ full: 30, short: 10 }); round += 1) {
+    for (let round = 0; round < series({ full: 30, ci: 15, short: 10 }); round += 1) {
       const upload = await arrive();
       const completing = complete(upload);
       await new Promise((resolve) => setTimeout(resolve, round % 10));

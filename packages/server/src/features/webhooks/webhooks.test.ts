@@ -639,7 +639,7 @@ describe('a URL (checklist 53)', () => {
 
 describe('a replay', () => {
   test('delivers everything again with the first ids, and only counts in a dry run', async () => {
-    const many = series({ full: 10_000, ci: 2000, short: 200 });
+    const many = series({ full: 10_000, ci: 1000, short: 200 });
     const { id } = await create();
     const since = new Date(service.deps.now()).toISOString();
     await service.deps.db.pool.query(

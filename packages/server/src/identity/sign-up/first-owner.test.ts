@@ -4,7 +4,7 @@ import { series } from '../../../../../scripts/series.mjs';
 import { openTestDatabase, testableKinds } from '../../../test/database.ts';
 import { startTestService, type TestService, type TestServiceOptions } from '../../../test/service.ts';
 
-const rounds = series({ full: 100, short: 10 });
+const rounds = series({ full: 100, ci: 30, short: 10 });
 const racers = 6;
 
 describe.each(testableKinds)('exactly one first owner (checklist 16; %s)', (kind) => {
