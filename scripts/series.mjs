@@ -10,7 +10,7 @@ const length = asked;
 export const isLong = length !== 'short';
 
 /**
- * What takes long and seldom finds anything: rounds of `kill -9`, journeys in a browser, other people's clients, large folders, moves
+ * What takes long and seldom finds anything: rounds of `kill -9`, full disks, journeys in a browser, other people's clients, large folders, moves
  * from and to other services, upgrades, starts, whole groups of commands. `npm test` leaves it out unless it is named; `.ci/run` runs all but `beforeRelease`.
  */
 export const longTests = [
@@ -52,6 +52,7 @@ export const longTests = [
   'packages/images/src/hostile-images.test.ts',
   'packages/images/src/processes.test.ts',
   'packages/server/src/admin/versions.test.ts',
+  'packages/server/src/db/embedded-disk-full.test.ts',
   'packages/server/src/db/embedded-durability.test.ts',
   'packages/server/src/db/upgrades.test.ts',
   'packages/server/src/doctor/doctor.test.ts',
@@ -72,7 +73,9 @@ export const longTests = [
   'packages/store/src/process/multipart-durability.test.ts',
   'packages/store/test/compaction-killed.test.ts',
   'packages/store/test/crash.test.ts',
+  'packages/store/test/full-disk.test.ts',
   'packages/store/test/kill-at-each-stage.test.ts',
+  'packages/store/test/shared-disk.test.ts',
 ];
 
 /**
@@ -97,11 +100,7 @@ export const beforeRelease = [
 ];
 
 /** The journeys through the console that `.ci/run` makes: what most people do most days. The others are left to releases. */
-export const dailyJourneys = [
-  'e2e/console.test.ts',
-  'e2e/console-browse.test.ts',
-  'e2e/console-uploads.test.ts',
-];
+export const dailyJourneys = ['e2e/console.test.ts', 'e2e/console-browse.test.ts', 'e2e/console-uploads.test.ts'];
 
 /** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */
 export const againInCi = [
