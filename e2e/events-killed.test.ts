@@ -5,7 +5,7 @@ import { signUp } from './client-account.ts';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** Most of a round is a start of the service, which takes the embedded database longer: it has to recover. `KILL_ROUNDS=100` tries as many there. */
-const rounds = Number(process.env.KILL_ROUNDS ?? series({ full: 100, ci: 10, short: 2 }));
+const rounds = Number(process.env.KILL_ROUNDS ?? series({ full: 100, ci: 6, short: 2 }));
 const clients = 32;
 const bytes = Buffer.from('bytes');
 

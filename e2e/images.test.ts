@@ -148,7 +148,7 @@ it('keeps its promises while the processes that make images are killed', async (
     .jpeg()
     .toBuffer();
   const id = await upload('photo.jpg', photo);
-  const widths = Array.from({ length: series({ full: 40, ci: 15, short: 12 }) }, (_, index) => 1000 + index);
+  const widths = Array.from({ length: series({ full: 40, ci: 12, short: 12 }) }, (_, index) => 1000 + index);
   let killed = 0;
   let done = 0;
   const killing = (async () => {
@@ -221,7 +221,7 @@ it('looks at bombs and hostile files, presigns meanwhile, and stays as small and
     ...(await makeHostileFiles()).map(([name, bytes]): [string, Buffer] => [name, bytes]),
   ];
   expect(all.length).toBeGreaterThan(37);
-  const bombs = all.filter((_, index) => index % series({ full: 1, ci: 2, short: 3 }) === 0);
+  const bombs = all.filter((_, index) => index % series({ full: 1, ci: 3, short: 3 }) === 0);
   // What the service takes once it has done everything it does here.
   await upload(
     'first.jpg',

@@ -6,7 +6,7 @@ import { series } from '../scripts/series.mjs';
 import { cleanUp, type Settings, startService, testedSettings } from './service.ts';
 
 /** The embedded database recovers once in each round. */
-const rounds = series({ full: 12, ci: 4, short: 2 });
+const rounds = series({ full: 12, ci: 3, short: 2 });
 const many = 12_000;
 
 let settings: Settings = {};

@@ -174,7 +174,7 @@ describe('the receivers of docs/webhooks.md verify what is delivered', () => {
 });
 
 test('kill -9 while events are delivered and retried loses none', { timeout: 900_000 }, async () => {
-  const rounds = series({ full: 20, ci: 5, short: 1 });
+  const rounds = series({ full: 20, ci: 3, short: 1 });
   const receiver: Receiver = await startReceiver();
   // Every third event fails at first, so that retries are waiting when the process ends.
   const known = new Set<string | undefined>();
