@@ -142,3 +142,6 @@ export async function call<O extends OperationId>(
 
 /** The code of an error of the service, for what is decided by it. */
 export const codeOf = (error: unknown): string | undefined => (isCadizError(error) ? error.code : undefined);
+
+/** Whether no answer came: what was asked for may have been done all the same. */
+export const isOfNetwork = (error: unknown): boolean => ['network_failed', 'timed_out'].includes(codeOf(error) ?? '');

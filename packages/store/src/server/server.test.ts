@@ -164,10 +164,10 @@ describe('bad requests', () => {
   const preflight = 'Origin: http://a\r\nAccess-Control-Request-Method: GET\r\n';
   test.each([
     ['no Host', `${line}\r\n`],
-    ['a Host that is none', `${line}Host: a b\r\n\r\n`],
+    ['an invalid Host', `${line}Host: a b\r\n\r\n`],
     ['two Hosts', `${line}Host: a\r\nHost: b\r\n\r\n`],
     ['a preflight without Host', `OPTIONS /${bucket}/there HTTP/1.1\r\n${preflight}\r\n`],
-    ['a preflight with a Host that is none', `OPTIONS /${bucket}/there HTTP/1.1\r\nHost: a b\r\n${preflight}\r\n`],
+    ['a preflight with an invalid Host', `OPTIONS /${bucket}/there HTTP/1.1\r\nHost: a b\r\n${preflight}\r\n`],
     ['another coding', `${line}Host: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     ['HTTP/2', `${line.replace('1.1', '2.0')}Host: a\r\n\r\n`],
   ])('%s: 400 and closed, and what follows is no request', async (_name, bytes) => {

@@ -1,6 +1,6 @@
 import { useMutation } from '@tanstack/react-query';
 import { type FormEvent, useRef } from 'react';
-import { codeOf } from '../../api.ts';
+import { isOfNetwork } from '../../api.ts';
 import { queryClient } from '../../queries.ts';
 
 /** The fields of a form, as they were sent. */
@@ -13,8 +13,8 @@ export function useForm<T>(send: (fields: Fields) => Promise<T>) {
   const { mutate, error, isPending, reset } = useMutation({
     mutationFn: send,
     onError(error) {
-      // It may have been done all the same: only the answer is lost. What has come of it is read before somebody tries again.
-      if (['network_failed', 'timed_out'].includes(codeOf(error) ?? '')) void queryClient.invalidateQueries();
+      // What may have come of it is read before somebody tries again.
+      if (isOfNetwork(error)) void queryClient.invalidateQueries();
     },
     onSettled: () => {
       isSending.current = false;

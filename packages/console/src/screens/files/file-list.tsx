@@ -1,7 +1,8 @@
 import { useNavigate, useRouter } from '@tanstack/react-router';
-import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
+import { rangeWith } from '../../components/range-with.ts';
 import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
@@ -70,11 +71,7 @@ export function FileList(props: FileListProps) {
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
     // The line with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
-    rangeExtractor(range) {
-      const shown = defaultRangeExtractor(range);
-      const line = lines.of(current);
-      return shown.includes(line) ? shown : [...shown, line].sort((a, b) => a - b);
-    },
+    rangeExtractor: (range) => rangeWith(range, lines.of(current)),
   });
   useEffect(() => virtual.measure(), [virtual, height]);
   useSteadyRows(scroller, entries, lines, height, virtual.scrollOffset ?? 0);

@@ -1,11 +1,12 @@
 import type { TrashEntry } from '@cadiz/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { defaultRangeExtractor, useVirtualizer } from '@tanstack/react-virtual';
+import { useVirtualizer } from '@tanstack/react-virtual';
 import { File, Folder, Undo2 } from 'lucide-react';
 import { Fragment, type Ref, useLayoutEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Moment } from '../../components/parts.tsx';
+import { rangeWith } from '../../components/range-with.ts';
 import { toast, toastError } from '../../components/toast.tsx';
 import { formatBytes, formatDay } from '../../format.ts';
 import { membersQuery, useUser } from '../../queries.ts';
@@ -48,10 +49,7 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
     overscan: 12,
     scrollMargin: top,
     // The row with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
-    rangeExtractor(range) {
-      const shown = defaultRangeExtractor(range);
-      return focused < 0 || shown.includes(focused) ? shown : [...shown, focused].sort((a, b) => a - b);
-    },
+    rangeExtractor: (range) => rangeWith(range, focused),
   });
   const drawn = virtual.getVirtualItems();
   const { trash } = text;

@@ -1,5 +1,5 @@
 import type { QueuedUpload, QueueEntry, UploadQueue } from '@cadiz/client';
-import { clientOf, codeOf } from '../../api.ts';
+import { clientOf, isOfNetwork } from '../../api.ts';
 import { toastError } from '../../components/toast.tsx';
 import { type Arrival, showArrived, showFolders } from './arrivals.ts';
 import { ask } from './conflicts.ts';
@@ -141,7 +141,7 @@ async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise
     try {
       return await Promise.race([run(), stopped]);
     } catch (error) {
-      if (signal.aborted || !isOfNetwork(codeOf(error))) throw error;
+      if (signal.aborted || !isOfNetwork(error)) throw error;
       await network.look();
       // It may have come back by now, and then another try succeeds; if not, something else is wrong.
       if (!network.isUnreachable() && hasFailedReachable) throw error;
@@ -150,8 +150,6 @@ async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise
     }
   }
 }
-
-const isOfNetwork = (code: string | undefined): boolean => code === 'network_failed' || code === 'timed_out';
 
 /** As many paths as one request takes. */
 const mostCreated = 100;
@@ -220,7 +218,7 @@ function toPhase(upload: QueuedUpload): Phase | undefined {
   const { state, error } = upload;
   if (state === 'canceled' || dismissed.has(upload)) return undefined;
   if (state !== 'failed') return state;
-  if (!isOfNetwork(error?.code)) return 'failed';
+  if (!isOfNetwork(error)) return 'failed';
   if (!cutOff.has(upload)) {
     cutOff.set(upload, true);
     void judge(upload);
