@@ -246,8 +246,10 @@ it('looks at bombs and hostile files, presigns meanwhile, and stays as small and
       void asked.then(() => {
         isAnswered = true;
       });
-      do await presign();
-      while (!isAnswered);
+      do {
+        await presign();
+        await delay(10);
+      } while (!isAnswered);
       status = await asked;
     }
     statuses.add(status);
