@@ -8,7 +8,7 @@ import { addFailure, type Report } from './report.ts';
 import { foldersAbove } from './sync-plan.ts';
 
 export interface DownloadRules {
-  /** What becomes of a file here whose name another file of the project has. */
+  /** What to do with a file on this machine if another file of the project has its name. */
   ifExists: 'replace' | 'skip' | 'fail';
   checksum: boolean;
   /** Where a path goes. */

@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { LeftOut } from './local-tree.ts';
 
-/** What became of each file. */
+/** The outcome of each file. */
 export interface Report {
   /** What was transferred. */
   done: { path: string; id: string; bytes: number }[];

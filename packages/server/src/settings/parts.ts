@@ -16,7 +16,7 @@ export interface OidcSettings {
   /** The name of the issuer, as shown to people. */
   name: string;
   scopes: readonly string[];
-  /** Who gets an account at the first sign-in; a list contains domains in lower case. */
+  /** Who is given an account at the first sign-in; a list contains domains in lower case. */
   signUp: 'closed' | 'open' | readonly string[];
 }
 

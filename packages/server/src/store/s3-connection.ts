@@ -149,7 +149,7 @@ export function createS3Connection(
         // The store may close a kept-alive connection just as it is reused; that is not a failure of the store.
         if (sent.reusedSocket && error.code === 'ECONNRESET' && !response)
           return void exchange(agent, request).then(resolve, reject);
-        // Who asked may have gone.
+        // The caller may have given up, which is no failure of the store.
         if (!response && !signal?.aborted) observed('unanswered');
         reject(error);
       }

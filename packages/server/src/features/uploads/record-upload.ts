@@ -118,7 +118,7 @@ export async function checkUpload(
   return { facts: { ...object, ...request, metadata, replaced, sha256State, issuedAt, ...reserved } };
 }
 
-/** The answer for a file that was inserted: its address no longer counts as outstanding. */
+/** The answer for a file that was inserted: its URL no longer counts as outstanding. */
 export async function countInserted(
   deps: Pick<Deps, 'presigned' | 'limits'>,
   project: OpenProject<'files:write'>,
