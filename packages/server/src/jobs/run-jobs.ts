@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { toKeptReason } from '../telemetry/kept-reason.ts';
-import type { Count, JobRun } from '../telemetry/observed.ts';
+import { type Count, countRemovals, type JobRun } from '../telemetry/observed.ts';
 import { claimJobs, endLease, introduceJobs, type Lease, renewLease } from './lease.ts';
 
 /** A job that the service runs regularly. */
@@ -73,10 +73,7 @@ export function startJobs(
       (leaseSeconds * 1000) / 3,
     );
     const started = performance.now();
-    const removed: JobRun['removed'] = {};
-    const count: Count = (what, howMany) => {
-      if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
-    };
+    const { removed, count } = countRemovals();
     let outcome: JobRun['outcome'] = 'success';
     let reason: string | null = null;
     try {
