@@ -147,6 +147,7 @@ interface Used {
   presignedBytes?: number;
 }
 
+/** The limits of a row of `projects`, with what is used of them in bytes. */
 export function toLimits(row: LimitsRow, { storedBytes, openBytes, presignedBytes = 0 }: Used): ProjectLimits {
   return {
     quotaBytes: row.quota_bytes,

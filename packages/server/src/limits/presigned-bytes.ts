@@ -27,6 +27,7 @@ export function toSlot(at: number): number {
 
 type Sums = Map<string, Map<number, number>>;
 
+/** @param pool the database that the sums are written to */
 export function createPresignedBytes(pool: pg.Pool): PresignedBytes {
   let unflushed: Sums = new Map();
   let sending: Sums = new Map();

@@ -279,6 +279,7 @@ function toOutcome(status = 0): StoreRequest['outcome'] {
   return status >= 400 && status !== 404 && status !== 412 ? 'refused' : 'answered';
 }
 
+/** The problem of an object store that does not answer, or not as S3 does: clients try again in five seconds. */
 export function unavailable(detail: string, cause?: unknown): Problem {
   return new Problem('store_unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
 }

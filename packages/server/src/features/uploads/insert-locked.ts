@@ -151,6 +151,7 @@ function requireRoom(
   requireWithin({ ...limits, storedBytes, openBytes }, facts);
 }
 
+/** The problem of a store key whose recording deadline has passed. */
 export function pastDeadline(): Problem {
   return new Problem(
     'invalid_store_key',
