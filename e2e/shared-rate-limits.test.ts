@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { mintToken } from '../packages/server/src/access/api-key-token.ts';
+import { apiKeyTokens } from '../packages/server/src/access/api-key-token.ts';
 import {
   cleanUp,
   embeddedSettings,
@@ -76,7 +76,7 @@ describe.runIf(shared)('two processes on one PostgreSQL', () => {
       return answer.status;
     };
     for (const service of [first, second]) {
-      await expect.poll(() => use(service, mintToken())).toBe(429);
+      await expect.poll(() => use(service, apiKeyTokens.mint())).toBe(429);
       // There is no such project; a key that was not accepted would get 401 or 429.
       expect(await use(service, key)).toBe(404);
     }

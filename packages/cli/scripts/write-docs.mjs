@@ -6,6 +6,6 @@ import { toPage } from '../dist/page.js';
 const url = new URL('../../../docs/cli.md', import.meta.url);
 if (!process.argv.includes('--check')) writeFileSync(url, toPage());
 else if (readFileSync(url, 'utf8') !== toPage()) {
-  console.error('docs/cli.md is out of date: run npm run build && npm run docs');
+  console.error('docs/cli.md is out of date: run npm run docs');
   process.exitCode = 1;
 }

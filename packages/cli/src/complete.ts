@@ -68,7 +68,7 @@ async function completePath(context: Context, last: string): Promise<string[]> {
     if (!folder) return [];
     for await (const { folders, files } of readPages(client, folder.id)) {
       const names = [...folders.map(({ name }) => `${name}/`), ...files.map(({ fileName }) => fileName)];
-      // One page is enough for a person to choose from. A name with a line break cannot be told in a line.
+      // One page is enough for a person to choose from. A name with a line break does not fit on a line.
       return names
         .filter((one) => one.startsWith(written.slice(slash)) && !one.includes('\n'))
         .map((one) => scheme + written.slice(0, slash) + one);

@@ -101,6 +101,10 @@ export function toServiceUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/**
+ * What is stored; empty if nothing is.
+ * @throws Failure if the file is damaged, and errors of the file system with its path
+ */
 export async function readStored(env: NodeJS.ProcessEnv): Promise<Stored> {
   const path = credentialsPath(env);
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {

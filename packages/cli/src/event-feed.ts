@@ -41,7 +41,7 @@ interface Kept {
   limit?: number;
 }
 
-/** What has happened until `end`. A page with few events, or none, is not the last: only the cursor says that. */
+/** The events up to `end`. A page with few events, or none, is not the last: only the cursor says that. */
 async function* readKept(client: Client, { after, end, types, limit = 1000 }: Kept): AsyncGenerator<Event, void> {
   for (let cursor = after; cursor === undefined || Number(cursor) < end; ) {
     const page = await client.events.page({ after: cursor, limit, types });
@@ -121,7 +121,7 @@ export function toSubject({ data, type }: Event): string {
   return amounts.join(', ');
 }
 
-/** Who it was, by the last part of the id, which differs most. */
+/** Who caused an event, by the last part of the id, which differs most. */
 export function toActor({ actor }: Event): string {
   if (!actor) return 'the service';
   const [kind, id] = Object.entries(actor)[0] ?? ['', ''];

@@ -76,6 +76,7 @@ function toManual(name: CommandName, width: number): string {
   return parts.map(([title, text]) => `${title}\n${text}`).join('\n');
 }
 
+/** Rows of help: how each option is written, and what it does. */
 export function toOptionRows(options: Record<string, OptionSpec>): (readonly [string, string])[] {
   return Object.entries(options).map(([option, { short, value, words, help }]) => {
     const names = [short && `-${short}`, `--${option}`].filter(Boolean).join(', ');

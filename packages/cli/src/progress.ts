@@ -84,7 +84,7 @@ export function toBars(
 export const toLine = (verb: string, { files, bytes }: Standing, rate: number | undefined): string =>
   `${verb}: ${files.done} of ${count(files.total, 'file')}, ${toAmounts(bytes, rate)}`;
 
-/** A guess beyond this is none. */
+/** A longer estimate says nothing, so none is shown. */
 const longestGuessSeconds = 100 * 3600;
 
 function toAmounts({ done, total }: Standing['bytes'], rate: number | undefined): string {

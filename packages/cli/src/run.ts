@@ -61,7 +61,7 @@ const loaders: { [K in CommandName]: () => Promise<{ run: Run<K> }> } = {
   'trash empty': () => import('./commands/trash-empty.ts'),
 };
 
-/** Commands that end when nobody reads what they print any more: they do nothing else, or go on without end. */
+/** Commands that end when nobody reads their output: printing is all they do, or they would never end. */
 const endsUnread: ReadonlySet<string | undefined> = new Set<CommandName>([
   'ls',
   'tree',
@@ -95,7 +95,7 @@ export async function runProcess(): Promise<void> {
     // A reader that has seen enough, such as `head`, closes the pipe. That must not end a transfer in the middle.
     if (endsUnread.has(nameOf(argv))) process.exit(exitCodes.ok);
   });
-  // Nobody may be reading the words any more: the work goes on without them.
+  // If nobody reads the messages, the work goes on without them.
   stderr.on('error', () => undefined);
   const surroundings = { stdin, stdout, stderr, env, cwd: readCwd(argv), onInterrupt: interrupts() };
   const code = await runCommand(argv, surroundings);
@@ -133,7 +133,7 @@ function nameOf(argv: readonly string[]): string | undefined {
  * Runs a command in the given surroundings. Only what runs a program of the service (`serve`, `doctor`, `users`, `queue`
  * and `admin`) uses those of the process as well.
  *
- * @returns its exit code; errors are told on standard error
+ * @returns its exit code; errors go to standard error
  */
 export async function runCommand(argv: readonly string[], surroundings: Surroundings): Promise<number> {
   const output = createOutput({ ...readOutputOptions(argv), ...surroundings });
@@ -194,7 +194,7 @@ async function completeLine(words: string[], surroundings: Prepared): Promise<un
 function tell(output: Output, error: unknown, unreachable: string | undefined): number {
   const told = toTold(error, unreachable);
   output.fail(told);
-  // What went wrong has just been told.
+  // The error has just been printed.
   if (!(error instanceof Failure) && error instanceof Error)
     output.debug(`${error.stack}`.replace(`: ${error.message}`, ''));
   return told.exitCode;

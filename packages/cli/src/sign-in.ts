@@ -24,7 +24,7 @@ export async function signIn({ url, email, password, askCode }: SignIn): Promise
 
 interface Answer {
   twoFactorRedirect?: boolean;
-  /** Those of a problem. */
+  /** The fields of a problem document that are used here. */
   code?: string;
   title?: string;
   detail?: string;

@@ -25,6 +25,7 @@ export interface ImageProcesses {
   figures(): { running: number; restarts: number; peakRssBytes: number };
 }
 
+/** Starts no process yet. @param turns the queue that the processes take their jobs from */
 export function createProcesses(turns: Turns, settings: PoolSettings): ImageProcesses {
   const { memoryBudgetBytes, log } = settings;
   const all = new Set<ImageProcess>();

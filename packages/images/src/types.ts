@@ -1,8 +1,8 @@
-/** What can be read. */
+/** The formats that can be read. */
 export const imageFormats = ['jpeg', 'png', 'webp', 'gif', 'avif', 'tiff', 'svg'] as const;
 export type ImageFormat = (typeof imageFormats)[number];
 
-/** What can be made. */
+/** The formats that variants can have. */
 export const variantFormats = ['webp', 'avif', 'jpeg', 'png'] as const;
 export type VariantFormat = (typeof variantFormats)[number];
 

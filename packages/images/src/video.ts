@@ -57,8 +57,8 @@ async function runFfmpeg(ffmpeg: string, format: VideoFormat, second: number, fi
 }
 
 /** ffmpeg, as an absolute path, if it is installed. */
-export function findFfmpeg(path = process.env.PATH ?? ''): string | null {
-  const files = path
+export function findFfmpeg(): string | null {
+  const files = (process.env.PATH ?? '')
     .split(delimiter)
     .filter((folder) => isAbsolute(folder))
     .map((folder) => join(folder, 'ffmpeg'));

@@ -5,7 +5,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { accessTypes, errorCatalogue, eventCatalogue, File, Folder, routes } from '@cadiz/contract';
 import { settings } from '../dist/settings/table.js';
 
-const command = 'npm run build && npm run docs';
+const command = 'npm run docs';
 const pages = {
   'docs/errors.md': toErrorsPage(),
   'docs/events.md': toEventsPage(),

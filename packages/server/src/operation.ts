@@ -12,7 +12,7 @@ import type { Deps } from './deps.ts';
 import type { InBrowser, Keeping } from './identity/browser.ts';
 import type { Problem } from './problem.ts';
 
-/** Who calls a route with each access. Only routes that admit tickets have operations that are called with one. */
+/** The caller of a route, by the access that it requires. Only routes that admit tickets have operations that are called with one. */
 interface CallerWith {
   anybody: Visitor;
   session: SessionCaller;

@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { freePorts } from '../../../e2e/service.ts';
-import { mintToken } from '../src/access/api-key-token.ts';
+import { apiKeyTokens } from '../src/access/api-key-token.ts';
 import { ticketTokens } from '../src/access/ticket-token.ts';
 import { type RunningService, startService } from '../src/service.ts';
 import { readConfig } from '../src/settings/config.ts';
@@ -205,7 +205,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     const [used, revoked] = [await make(), await make()];
     unused = await Promise.all(Array.from({ length: 12 }, async () => (await make()).key));
     unusedRevoked = await Promise.all(Array.from({ length: 12 }, makeRevoked));
-    keys = { used: used.key, revoked: revoked.key, unknown: mintToken() };
+    keys = { used: used.key, revoked: revoked.key, unknown: apiKeyTokens.mint() };
     expect((await presign(keys.used)).status).toBe(200);
     expect((await presign(keys.revoked)).status).toBe(200);
     await ask(`/api/api-keys/${revoked.id}`, { method: 'DELETE', cookie });
@@ -356,7 +356,7 @@ test('a stopped database: 503 for every caller who would have to be looked up (c
   for (const { method, path, access, body } of Object.values<Route>(routes)) {
     // The secret of the object store is a setting.
     if (access === 'anybody' || access === 'objectStore') continue;
-    const keysOf = [fresh.key, revoked.key, mintToken()].map((key) => ({ key }));
+    const keysOf = [fresh.key, revoked.key, apiKeyTokens.mint()].map((key) => ({ key }));
     const callers = [
       ...(access === 'ticket' ? [] : [{ as: ada }]),
       ...(takesKeys({ access }) ? keysOf : []),

@@ -147,6 +147,7 @@ function readFields(text: string): { credential: string; signedHeaders: string; 
   return { credential, signedHeaders, signature };
 }
 
+/** Reads `<key id>/<date>/<region>/<service>/aws4_request`; undefined if it does not have five parts. */
 export function readCredential(text: string): Pick<Claim, 'accessKeyId' | 'scope'> | undefined {
   const [accessKeyId, date, region, service, terminator, ...more] = text.split('/');
   if (!accessKeyId || !date || !region || !service || !terminator || more.length > 0) return undefined;

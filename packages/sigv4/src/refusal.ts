@@ -9,6 +9,7 @@ export type Refused = {
   region?: string;
 };
 
+/** A refusal. @param code of S3, such as `AccessDenied` */
 export function refuse(status: number, code: string, message: string): Refused {
   return { ok: false, status, code, message };
 }

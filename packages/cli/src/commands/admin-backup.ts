@@ -1,12 +1,7 @@
 import { makeBackup } from '@cadiz/server/admin';
+import { toBackupOptions } from '../backup-options.ts';
 import type { Run } from '../command.ts';
-import { showProgress } from '../progress.ts';
 
 export const run: Run<'admin backup'> = async ({ output }, { args: [folder = ''], options }) => {
-  return makeBackup(folder, {
-    json: output.isJson,
-    objects: options.objects === true,
-    warn: output.warn,
-    watch: (verb, look) => showProgress(output, verb, look),
-  });
+  return makeBackup(folder, toBackupOptions(output, options.objects));
 };

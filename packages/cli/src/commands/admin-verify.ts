@@ -1,12 +1,7 @@
 import { verifyBackup } from '@cadiz/server/admin';
+import { toBackupOptions } from '../backup-options.ts';
 import type { Run } from '../command.ts';
-import { showProgress } from '../progress.ts';
 
 export const run: Run<'admin verify'> = async ({ output }, { args: [folder = ''], options }) => {
-  return verifyBackup(folder, {
-    json: output.isJson,
-    objects: options.objects === true,
-    warn: output.warn,
-    watch: (verb, look) => showProgress(output, verb, look),
-  });
+  return verifyBackup(folder, toBackupOptions(output, options.objects));
 };

@@ -36,7 +36,7 @@ async function findItems(client: Client, remotes: RemotePath[], isRecursive: boo
   }
   const all = [...found.values()];
   const folders = new Set(all.flatMap(({ item, path }) => (item.kind === 'folder' ? [toFolderKey(path)] : [])));
-  // What goes with a folder could not be found any more in the batches after that folder's.
+  // A folder takes along what is beneath it, which a later batch would not find.
   const outermost = all.filter(({ path }) => !isBeneath(path, folders));
   return outermost.map(({ item }) => item).sort((a, b) => a.kind.localeCompare(b.kind));
 }

@@ -42,7 +42,7 @@ export async function* openBytes(client: Client, file: File, reading: Reading): 
   let isComparable = true;
   if (start < file.fileSize || start === 0) {
     const response = await open(sign, start, signal);
-    // With a key of a KMS, S3 answers ETags that look like MD5s and are none.
+    // With a key of a KMS, S3 answers ETags that look like MD5s but are not.
     isComparable =
       proof?.algorithm === 'sha256' || !response.headers.get('x-amz-server-side-encryption')?.includes('kms');
     for await (const bytes of response.body ?? []) {
@@ -56,7 +56,7 @@ export async function* openBytes(client: Client, file: File, reading: Reading): 
     throw damaged(file, `its ${proof.algorithm.toUpperCase()} is another`);
 }
 
-/** The bytes that have come are not those that were recorded. */
+/** The bytes that arrived are not the ones that were recorded. */
 export class Damaged extends Failure {}
 
 const damaged = ({ fileName }: File, why: string) =>

@@ -19,7 +19,7 @@ export const toChangedFacts = (changed: number, bytes: string | undefined): Meta
   ...(bytes !== undefined && { [changedBytesFact]: bytes }),
 });
 
-/** What tells of a file when it was changed. */
+/** The facts of a file that say when it was changed. */
 type Changed = Pick<File, 'metadata' | 'sha256' | 'etag'>;
 
 /** When the content of a file was changed, in milliseconds; undefined if only the time of its recording is known. */

@@ -14,6 +14,7 @@ export interface Filter {
   selects(path: string, isFolder: boolean): boolean;
 }
 
+/** The filter of these rules. Without `--include`, everything that is not excluded is selected. */
 export function createFilter({ include, exclude }: FilterRules): Filter {
   const [included, excluded] = [include, exclude].map((patterns) => ignore({ ignoreCase: false }).add([...patterns]));
   const excludes = (path: string, isFolder: boolean) => excluded?.ignores(isFolder ? `${path}/` : path) ?? false;

@@ -7,37 +7,38 @@ import { proofOf } from './bytes.ts';
 import { changedBytesFact, changedFact, toChangedFacts } from './compare.ts';
 import type { Item } from './import-items.ts';
 
-/** A file of another store, whose bytes go through this machine without being stored here. */
+/** A file of another store, whose bytes pass through this machine without being stored here. */
 export interface Foreign {
   path: string;
   /** In bytes. */
   size: number;
-  /** Known of its bytes, in hex. */
+  /** The digests of its bytes that are known, in hex. */
   md5?: string | undefined;
   sha256?: string | undefined;
   /** When it was changed, in milliseconds; undefined if nobody knows. */
   changed: number | undefined;
   /** A fact in the metadata that no other file of that store has. */
   fact?: [name: string, value: string];
-  /** Asked once, before it is read. */
+  /** Looks up more about it; called once, before it is read. */
   look(): Promise<ForeignFacts>;
   /** The bytes from start up to, not including, end. */
   read(start: number, end: number): AsyncGenerator<Uint8Array>;
 }
 
 export interface ForeignFacts {
-  /** Like the others, of any form: what a project cannot keep is left out. */
+  /** Each of these may have any form: what a project cannot keep is left out. */
   type: string;
   metadata: Readonly<Record<string, unknown>>;
   externalId?: string | null;
-  /** Whether the MD5 turns out to be none. */
+  /** Whether `md5` turns out not to be the MD5 of the bytes. */
   hasOtherMd5?: boolean;
 }
 
+/** The file as an item of an import: its bytes are compared with the digests that are known as they pass. */
 export function toForeignItem(foreign: Foreign): Item {
   const { path, size, sha256, changed, fact } = foreign;
   let { md5 } = foreign;
-  /** The MD5 of what was read whole, if only that is known. */
+  /** The MD5 of the bytes, once all of them have been read. */
   let read: string | undefined;
   async function* verified(): AsyncGenerator<Uint8Array> {
     const hashes = { md5: createHash('md5'), sha256: sha256 === undefined ? undefined : createHash('sha256') };
@@ -47,10 +48,10 @@ export function toForeignItem(foreign: Foreign): Item {
       yield bytes;
     }
     read = hashes.md5.digest('hex');
-    const wrong = hashes.sha256 && hashes.sha256.digest('hex') !== sha256 ? 'SHA-256' : md5 && read !== md5 && 'MD5';
-    if (wrong) throw new CadizError('file_unreadable', `${path} has not arrived whole: its ${wrong} is another.`);
+    if (hashes.sha256 && hashes.sha256.digest('hex') !== sha256) throw notWhole(path, 'SHA-256');
+    if (md5 && read !== md5) throw notWhole(path, 'MD5');
   }
-  /** In parts, a file gets an ETag that is no MD5. */
+  /** A file that is sent in parts gets an ETag that is not its MD5. */
   const changedFacts = (): Metadata =>
     changed === undefined ? {} : toChangedFacts(changed, sha256 ?? (size < inPartsFrom ? md5 : undefined));
   return {
@@ -81,7 +82,7 @@ export function toForeignItem(foreign: Foreign): Item {
         file,
         ...(type && { type }),
         metadata: toMetadata(metadata, { ...(fact && { [fact[0]]: fact[1] }), ...changedFacts() }),
-        // Computing the SHA-256 would read it twice.
+        // Without a known SHA-256, none is declared: computing it would read the file twice.
         checksum: sha256 ?? false,
         ...(externalId && { externalId }),
       };
@@ -95,7 +96,11 @@ export function toForeignItem(foreign: Foreign): Item {
   };
 }
 
-/** What the SDK sends in parts. */
+function notWhole(path: string, digest: 'MD5' | 'SHA-256'): CadizError {
+  return new CadizError('file_unreadable', `${path} has not arrived whole: its ${digest} is another.`);
+}
+
+/** Files from this size in bytes on are sent in parts by the SDK. */
 const inPartsFrom = 64 * 1024 ** 2;
 
 async function drain(bytes: AsyncIterator<unknown>): Promise<void> {
@@ -104,11 +109,11 @@ async function drain(bytes: AsyncIterator<unknown>): Promise<void> {
 
 const { mimeType, metadata: metadataForm, externalId: externalIdForm } = RecordRequest.shape;
 
-/** @param known what must be in it. @returns that, and what else a project can keep (docs/api.md) */
+/** @param known entries that must be in the metadata @returns those, and as many of `own` as a project can keep (docs/api.md) */
 function toMetadata(own: Readonly<Record<string, unknown>>, known: Metadata): Metadata {
   let fitting = known;
   for (const [name, value] of Object.entries(own)) {
-    // That of another time.
+    // It is about the bytes of an earlier version.
     if (name === changedBytesFact && Object.hasOwn(known, changedFact)) continue;
     const more = metadataForm.safeParse({ ...fitting, [name]: value });
     if (more.data && !Object.hasOwn(known, name)) fitting = { ...more.data };

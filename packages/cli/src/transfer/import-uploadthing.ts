@@ -4,6 +4,7 @@ import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
 import { type ForeignFacts, toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Origin } from './import-items.ts';
+import type { LeftOut } from './local-tree.ts';
 
 /** A file, as the API lists it. */
 interface Listed {
@@ -79,13 +80,10 @@ export async function readUploadThing(context: Context): Promise<Origin> {
       offset,
     });
     for (const file of files) {
-      const { key, name, size, status, uploadedAt } = file;
-      const why =
-        status === 'Uploaded'
-          ? (whyImpossible(name) ?? (name.includes('/') ? 'its name has a slash.' : undefined))
-          : `its status is ${status}.`;
-      if (why) {
-        origin.leftOut.push({ path: name, why, isFailure: status === 'Uploaded' });
+      const { key, name, size, uploadedAt } = file;
+      const leftOut = findLeftOut(file);
+      if (leftOut) {
+        origin.leftOut.push(leftOut);
         continue;
       }
       const item = toForeignItem({
@@ -98,13 +96,20 @@ export async function readUploadThing(context: Context): Promise<Origin> {
       });
       origin.items.push(item);
     }
-    // It may answer less than was asked for.
+    // A page may have fewer files than was asked for.
     offset += files.length;
     if (!hasMore || files.length === 0) return origin;
   }
 }
 
-/** As the SDK of UploadThing makes it, with the settings that it has for stores of one's own. */
+/** Why a file cannot be imported; undefined if it can. */
+function findLeftOut({ name, status }: Listed): LeftOut | undefined {
+  if (status !== 'Uploaded') return { path: name, why: `its status is ${status}.`, isFailure: false };
+  const why = whyImpossible(name) ?? (name.includes('/') ? 'its name has a slash.' : undefined);
+  return why === undefined ? undefined : { path: name, why, isFailure: true };
+}
+
+/** The public URL of a file as the SDK of UploadThing makes it, with the settings that it has for other hosts. */
 function toPublicUrl(env: NodeJS.ProcessEnv, appId: string, key: string): string {
   const host = env.UPLOADTHING_UFS_HOST || 'ufs.sh';
   const scheme = host.includes('local') ? 'http' : 'https';
@@ -118,7 +123,7 @@ function readToken(text: string): Token {
     const { apiKey, appId }: Partial<Token> = JSON.parse(Buffer.from(text, 'base64').toString());
     if (apiKey && appId && /^[\w-]+$/.test(appId)) return { apiKey, appId };
   } catch {
-    // It is told below.
+    // Not base64, or not JSON: refused below.
   }
   throw usageFailure('This is not an UploadThing token: copy the value of UPLOADTHING_TOKEN from its dashboard.');
 }

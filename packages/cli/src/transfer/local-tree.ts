@@ -51,8 +51,8 @@ const isDraft = (name: string): boolean => name.startsWith('.cadiz-') && name.en
 const isOwnDraft = (name: string): boolean => /^\.cadiz-[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\.part$/.test(name);
 
 /**
- * Reads everything beneath a folder. Symbolic links are left out unless they are followed; of what cannot be read, it is
- * said why, and the rest is read all the same. Excluded folders are not entered.
+ * Reads everything beneath a folder. Symbolic links are left out unless they are followed; so is what cannot be read, with
+ * the reason, and the rest is read all the same. Excluded folders are not entered.
  */
 export async function readLocalTree(
   root: string,

@@ -8,7 +8,7 @@ import { addFailure, type Report } from './report.ts';
 import { foldersAbove } from './sync-plan.ts';
 
 export interface DownloadRules {
-  /** What becomes of a file here whose name another file of the project has. */
+  /** What to do with a file on this machine if another file of the project has its name. */
   ifExists: 'replace' | 'skip' | 'fail';
   checksum: boolean;
   /** Where a path goes. */
@@ -40,23 +40,24 @@ export async function planDownloads(
   const taken = new Set<string>();
   const toFolders = [...folders, ...foldersAbove(wanted.map(({ path }) => path))].map((path) => toKey(to(path)));
   const folderKeys = new Set(toFolders);
-  for (const { path, file } of wanted) {
-    const fail = (error: string) => void report.failed.push({ path, error });
-    const download: Download = { path, file, to: to(path), isNew: false };
-    if (!isSafe(path)) fail('its path leads out of the folder.');
-    else if (folderKeys.has(toKey(download.to)))
-      fail(`a folder has the same name, so this file is left out: cadiz download cadiz:id:${file.id} --to NAME`);
-    else if (taken.has(toKey(download.to))) fail('another file of this download gets the same name here.');
-    else {
-      taken.add(toKey(download.to));
-      const here = isGoing(path) ? undefined : await look(download.to);
-      if (!here) downloads.push({ ...download, isNew: true });
-      else if (here === 'beneath a file') fail('something here that is no folder is in the way.');
-      else if (!here.isFile()) fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);
-      else await planOver(here, download, fail);
-    }
-  }
+  for (const { path, file } of wanted) await plan(path, file);
   return downloads;
+
+  async function plan(path: string, file: File): Promise<void> {
+    const download: Download = { path, file, to: to(path), isNew: false };
+    const key = toKey(download.to);
+    const fail = (error: string) => void report.failed.push({ path, error });
+    if (!isSafe(path)) return fail('its path leads out of the folder.');
+    if (folderKeys.has(key))
+      return fail(`a folder has the same name, so this file is left out: cadiz download cadiz:id:${file.id} --to NAME`);
+    if (taken.has(key)) return fail('another file of this download gets the same name here.');
+    taken.add(key);
+    const here = isGoing(path) ? undefined : await look(download.to);
+    if (!here) return void downloads.push({ ...download, isNew: true });
+    if (here === 'beneath a file') return fail('something here that is no folder is in the way.');
+    if (!here.isFile()) return fail(`${download.to} is ${here.isDirectory() ? 'a folder' : 'no regular file'} here.`);
+    await planOver(here, download, fail);
+  }
 
   async function planOver(here: Stats, download: Download, fail: (error: string) => void): Promise<void> {
     const { path, file, to } = download;

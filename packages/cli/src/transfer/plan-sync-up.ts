@@ -135,7 +135,7 @@ function spellingOf({ files, folders, others }: LocalTree): (path: string, isFol
   const spelled = new Map([...here, ...foldersAbove(here)].map((path) => [toFolderKey(path), path]));
   return (path, isFolder) => {
     const parts = path.split('/');
-    // Names of files are told apart by their case.
+    // The case of a file's name matters: only its folders are spelled anew.
     for (let count = isFolder ? parts.length : parts.length - 1; count > 0; count--) {
       const folder = spelled.get(toFolderKey(parts.slice(0, count).join('/')));
       if (folder !== undefined) return joinPath(folder, ...parts.slice(count));

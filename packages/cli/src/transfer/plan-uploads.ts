@@ -7,7 +7,7 @@ import { addFailure, type Report } from './report.ts';
 import { toUpload, type Upload } from './upload-files.ts';
 
 export interface UploadRules {
-  /** What becomes of a local file whose name another file has there. */
+  /** What to do with a local file if another file in the project has its name. */
   ifExists: 'replace' | 'skip' | 'keep' | 'fail';
   /** Whether files are compared by their bytes instead of their times. */
   checksum: boolean;

@@ -4,7 +4,7 @@ import type { Output } from '../output.ts';
 import { printable } from '../output.ts';
 import type { LeftOut } from './local-tree.ts';
 
-/** What became of each file. */
+/** The outcome of each file. */
 export interface Report {
   /** What was transferred. */
   done: { path: string; id: string; bytes: number }[];
@@ -45,6 +45,7 @@ export function sayGone(output: Output, { failed }: Report): void {
   sayFailure(output, `${first.path}${others}`, first.error);
 }
 
+/** Notes what has failed. @returns the error as a sentence for people */
 export function addFailure(report: Report, path: string, error: unknown): string {
   const { message, code, requestId } = toTold(error);
   report.failed.push({ path, error: message, ...(code && { code }), ...(requestId && { requestId }) });
@@ -91,6 +92,7 @@ export function failIfAny({ done, failed, unchanged, skipped }: Report, planned?
   );
 }
 
+/** Prints one failure; the command goes on with the others, and ends with 5. */
 export function sayFailure(output: Output, path: string, message: string): void {
   output.fail({ exitCode: exitCodes.someFailed, message: `${printable(path)}: ${message}` });
 }

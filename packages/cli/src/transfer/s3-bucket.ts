@@ -156,7 +156,7 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
     async write(key, size, bytes, headers) {
       const parts = inParts(bytes, Math.max(partSize, Math.ceil(size / mostParts)));
       if (size > partSize) return writeParts(key, parts, headers);
-      // The end must be reached first: it is where bytes that are not those that were recorded are noticed.
+      // The end must be reached first: it is where bytes other than the recorded ones are noticed.
       const all: Buffer<ArrayBuffer>[] = [];
       for await (const part of parts) all.push(part);
       await ask('PUT', key, {}, headers, Buffer.concat(all));
@@ -207,7 +207,7 @@ function decodeKey(key: string): string {
     // A plus is a space.
     return decodeURIComponent(key.replaceAll('+', ' '));
   } catch {
-    // Not UTF-8: there is no such object, which is told when it is read.
+    // Not UTF-8: there is no such object, so reading it will fail.
     return key;
   }
 }

@@ -8,7 +8,6 @@ interface CopyButtonProps {
   label?: string;
   /** Whether it is the main button of a view, with its word. */
   isMain?: boolean;
-  onCopied?: () => void;
 }
 
 const icons = { none: Copy, copied: Check, refused: X };
@@ -16,7 +15,7 @@ const icons = { none: Copy, copied: Check, refused: X };
 const shownFor = { copied: 2000, refused: 10_000 };
 
 /** Copies a text, and says for a moment whether the browser has let it. */
-export function CopyButton({ value, label = text.common.copy, isMain = false, onCopied }: CopyButtonProps) {
+export function CopyButton({ value, label = text.common.copy, isMain = false }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof icons>('none');
   function show(shown: keyof typeof shownFor) {
     setOutcome(shown);
@@ -30,7 +29,6 @@ export function CopyButton({ value, label = text.common.copy, isMain = false, on
       return;
     }
     show('copied');
-    onCopied?.();
   }
   const Icon = icons[outcome];
   const word = outcome === 'copied' ? text.common.copied : label;

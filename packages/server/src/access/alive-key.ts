@@ -42,6 +42,7 @@ export const selectKeys = `
   select ${columns}, hash, ${isAlive} as is_alive, expired_at is null and coalesce(expires_at <= $2, false) as has_just_expired
   ${keysWithMakers}`;
 
+/** The caller that a row of `selectAliveKey` stands for. */
 export function toApiKeyCaller(row: AliveKeyRow): ApiKeyCaller {
   return {
     kind: 'apiKey',

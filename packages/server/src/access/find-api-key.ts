@@ -12,6 +12,7 @@ export interface ApiKeys extends KnownCredentials<ApiKeyCaller> {
   endExpired(): Promise<void>;
 }
 
+/** Finds API keys in the database, through a cache. */
 export function createApiKeys(pool: pg.Pool, now: () => number): ApiKeys {
   const lastUsed = new Map<string, number>();
   const known = createKnownCredentials<ApiKeyCaller>(

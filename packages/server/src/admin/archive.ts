@@ -75,6 +75,10 @@ function hashManifest(manifest: object): string {
   return createHash('sha256').update(JSON.stringify(manifest)).digest('hex');
 }
 
+/**
+ * Writes the manifest, with its own SHA-256, in place of an earlier one: durable when it returns, and never half
+ * written.
+ */
 export async function writeManifest(folder: string, manifest: Manifest): Promise<void> {
   const sealed = { ...manifest, sha256: hashManifest(manifest) };
   const draft = join(folder, `${manifestName}.new`);
@@ -145,6 +149,7 @@ export async function findDamage(folder: string, part: Part): Promise<string | u
   return rows === part.rows ? undefined : `${path} has ${rows} lines instead of ${part.rows}.`;
 }
 
+/** Makes the names in a folder durable (fsync). */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');
   try {

@@ -14,7 +14,7 @@ export async function verify(folder: string, telling?: Telling): Promise<string[
   const checked = forEachObject(
     () => readListed(folder, manifest),
     'Reading objects',
-    // They are all told at the end.
+    // All of them are reported together, at the end.
     { ...telling, warn: (sentence) => damages.push(sentence) },
     (listed, onBytes) => checkCopy(folder, listed, onBytes),
     () => '',

@@ -80,7 +80,7 @@ export function createFeed(db: FeedDatabase, log: Logger, times: FeedTimes = usu
           isFailing = false;
         },
         (error: unknown) => {
-          // It is tried again with the next poll, and only the first failure is told.
+          // The next poll tries again; only the first failure is logged.
           if (!isFailing && !isClosed) log.warn({ error }, 'Could not number or read events; this is tried again');
           isFailing = true;
         },

@@ -65,6 +65,10 @@ export interface App {
   refuse(error: NodeJS.ErrnoException): WholeAnswer;
 }
 
+/**
+ * The whole HTTP API with the console and the API reference, for Node's server (`listener`) and for web-standard
+ * requests (`fetch`).
+ */
 export function createApp(deps: Deps): App {
   const common = toCommonHeaders(deps.config.publicUrl);
   const site = createSite(common, deps.config.objectStore.publicEndpoint);

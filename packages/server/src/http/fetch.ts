@@ -29,6 +29,7 @@ export function fromFetch(request: Request, remoteAddress?: string): Exchange {
   };
 }
 
+/** The answer as a web-standard response; to HEAD, without its body. */
 export function toFetch(answer: Answer, method: string): Response {
   const response = answer instanceof Response ? answer : toResponse(answer);
   return method === 'HEAD' ? new Response(null, response) : response;
@@ -40,6 +41,7 @@ function toResponse({ status, headers, body }: WholeAnswer): Response {
   return new Response(body, { status, headers: all });
 }
 
+/** @param search what stands after the `?` in the URL */
 export function toQuery(search: string): Query {
   if (search === '') return emptyQuery;
   const values = new Map<string, string>();

@@ -1,7 +1,7 @@
 import { errorsOf, type OperationId, type Route, routes } from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Answer, type CallOptions, type Person, startTestService, type TestService } from '../../test/service.ts';
-import { mintToken } from '../access/api-key-token.ts';
+import { apiKeyTokens } from '../access/api-key-token.ts';
 
 const limits = {
   RATE_LIMITS: 'on',
@@ -245,7 +245,7 @@ describe('keys that are not accepted', () => {
 
   test('are limited per address, and a good one is accepted whatever else its address sends', async () => {
     const service = await startLimited();
-    const answers = await statusesOf(10, () => presign(service, { key: mintToken(), address }));
+    const answers = await statusesOf(10, () => presign(service, { key: apiKeyTokens.mint(), address }));
     expect(answers).toEqual([...repeat(4, 401), ...repeat(6, 'rate_limited')]);
     // This process has never seen these keys, as after a restart.
     const { key } = await base.createKey(ada, projectId);
@@ -253,16 +253,16 @@ describe('keys that are not accepted', () => {
     for (const good of [key, fresh]) expect((await presign(service, { key: good, address })).status).toBe(200);
     service.advance(11_000);
     expect((await presign(service, { key, address })).status).toBe(200);
-    expect((await presign(service, { key: mintToken(), address: '198.51.100.4' })).status).toBe(401);
+    expect((await presign(service, { key: apiKeyTokens.mint(), address: '198.51.100.4' })).status).toBe(401);
   });
 
   test('beyond the limit are looked up together, the good one among them', async () => {
     const service = await startLimited();
-    await statusesOf(5, () => presign(service, { key: mintToken(), address }));
+    await statusesOf(5, () => presign(service, { key: apiKeyTokens.mint(), address }));
     const { key } = await base.createKey(ada, projectId);
     const lookUps = countLookUps();
     try {
-      const keys = [...Array.from({ length: 100 }, mintToken), key];
+      const keys = [...Array.from({ length: 100 }, apiKeyTokens.mint), key];
       const answers = await Promise.all(keys.map((each) => presign(service, { key: each, address })));
       expect(answers.map(({ status }) => status)).toEqual([...repeat(100, 429), 200]);
       expect(lookUps.count()).toBeLessThan(50);
@@ -308,7 +308,7 @@ describe('keys that are not accepted', () => {
         // Once, and once more if this process was notified of the revocation in between.
         expect(lookUps.count()).toBeLessThanOrEqual(2);
         expect((await presign(service, { key: good.key, address })).status).toBe(200);
-        expect(await statusesOf(5, () => presign(service, { key: mintToken(), address }))).toEqual([
+        expect(await statusesOf(5, () => presign(service, { key: apiKeyTokens.mint(), address }))).toEqual([
           ...repeat(4, 401),
           'rate_limited',
         ]);
@@ -322,7 +322,7 @@ describe('keys that are not accepted', () => {
     const service = await startLimited();
     const { id, key } = await base.createKey(ada, projectId);
     await base.call('DELETE', `/api/api-keys/${id}`, { as: ada });
-    const [dead, unknown] = [await presign(service, { key }), await presign(service, { key: mintToken() })];
+    const [dead, unknown] = [await presign(service, { key }), await presign(service, { key: apiKeyTokens.mint() })];
     const facts = ({ status, headers, body }: Answer) => {
       const kept = [...headers].filter(([name]) => name !== 'x-request-id').sort();
       return { status, headers: kept, body: { ...body, requestId: '' } };

@@ -14,14 +14,14 @@ const frameless = "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const ofReference =
   "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; img-src 'self' data:; worker-src 'self' blob:";
 
-/** The addresses of the console's pages. It shows what is there, and says so if there is nothing. */
+/** The paths of the console's pages. It shows what is there, and says so if there is nothing. */
 const consolePages =
   /^\/(?:[?]|$|(?:setup|sign-in|forgot-password|invitation|reset-password|verify-email|projects|account|users|system)(?:[/?]|$))/;
 
-/** What the addresses of the API begin with. */
+/** What the paths of the API begin with. */
 const ofApi = new Set(Object.values(routes).map(({ path }) => path.split('/')[1]));
 
-/** Whether somebody opens an address in a browser that does not belong to the API. */
+/** Whether somebody opens a page in a browser, at a path that does not belong to the API. */
 const isVisit = ({ url = '/', headers }: IncomingMessage): boolean =>
   headers.accept?.includes('text/html') === true && !ofApi.has(url.split(/[/?]/)[1]);
 

@@ -8,6 +8,7 @@ export interface Words {
   text: string;
 }
 
+/** The message with the link that sets a new password. */
 export function toResetWords(publicUrl: string, token: string): Words {
   return {
     subject: 'A new password for Cadiz',
@@ -30,6 +31,7 @@ If it was not you, do nothing: nothing has changed.
   };
 }
 
+/** The message with the link that verifies an e-mail address. */
 export function toVerificationWords(publicUrl: string, token: string): Words {
   return {
     subject: 'Your e-mail address at Cadiz',

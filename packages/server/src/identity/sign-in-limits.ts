@@ -100,14 +100,8 @@ export function createSignInLimits(db: Database): SignInLimits {
   }
 
   return {
-    async countAddress(address) {
-      const refused = await count(byAddress, toAddressBlock(address));
-      if (refused) throw tooMany(refused.msBeforeNext / 1000);
-    },
-    async countQuestion(address) {
-      const refused = await count(byQuestion, toAddressBlock(address));
-      if (refused) throw tooMany(refused.msBeforeNext / 1000);
-    },
+    countAddress: (address) => requireFew(byAddress, toAddressBlock(address)),
+    countQuestion: (address) => requireFew(byQuestion, toAddressBlock(address)),
     async inTurn(email, from, attempt) {
       const leave = await turns.enter([toKey(email, from)]);
       try {
@@ -127,10 +121,7 @@ export function createSignInLimits(db: Database): SignInLimits {
     async mayReset(email) {
       return (await count(byReset, toKey(email, anywhere))) === undefined;
     },
-    async countVerification(email) {
-      const refused = await count(byVerification, toKey(email, anywhere));
-      if (refused) throw tooMany(refused.msBeforeNext / 1000);
-    },
+    countVerification: (email) => requireFew(byVerification, toKey(email, anywhere)),
     async forgiveAddress(address) {
       await byAddress.reward(toAddressBlock(address));
     },
@@ -141,6 +132,12 @@ export function createSignInLimits(db: Database): SignInLimits {
       for (const from of [anywhere, fromSession]) await start(toKey(email, from));
     },
   };
+}
+
+/** Counts one. @throws Problem too_many_attempts */
+async function requireFew(limiter: Parameters<typeof count>[0], key: string): Promise<void> {
+  const refused = await count(limiter, key);
+  if (refused) throw tooMany(refused.msBeforeNext / 1000);
 }
 
 /**

@@ -28,7 +28,7 @@ export type OpenedImage = ImageFile & { image: ImageView | null };
 
 const lookMilliseconds = 100;
 
-/** How long an address for a variant is valid: nothing arrives under its key later. */
+/** How long a URL for a variant is valid: nothing arrives under its key later. */
 const targetSeconds = 120;
 
 /** A maker that has not finished by then is taken to be gone: its process was killed. */
@@ -187,7 +187,7 @@ function abandon(deps: VariantDeps, file: ImageFile, storeKey: string): Promise<
   return writeNowOrLater(deps, () => writeAbandoned(deps, file, storeKey), goneSeconds);
 }
 
-/** Its object may still arrive: the row is kept until it cannot any more. */
+/** Its object may still arrive: the row is kept until it no longer can. */
 async function writeAbandoned({ db }: VariantDeps, { project_id }: ImageFile, storeKey: string): Promise<void> {
   await db.pool.query({
     name: 'abandon-variant',

@@ -20,10 +20,12 @@ const refusals: Record<Refusal, string> = {
   broken: 'Its bytes are not those of a whole image.',
 };
 
+/** The problem of an image that cannot be read or made, whoever asks. */
 export function toRefused(reason: Refusal): Problem {
   return new Problem('image_refused', refusals[reason]);
 }
 
+/** The problem of an image that may be ready later. @param seconds when to try again */
 export function notReady(cause?: Error, seconds = retryAfterSeconds): Problem {
   const headers = { 'Retry-After': `${seconds}` };
   return new Problem('image_not_ready', undefined, { headers, ...(cause && { cause }) });

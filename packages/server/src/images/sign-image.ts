@@ -2,13 +2,13 @@ import type { Deps } from '../deps.ts';
 import { toContentDisposition } from '../serving/content-disposition.ts';
 import type { Variant } from './open-variant.ts';
 
-/** When an address is signed (Unix milliseconds), and for how long it is valid from then on. */
+/** When a URL is signed (Unix milliseconds), and for how long it is valid from then on. */
 export interface Lifetime {
   signedAt: number;
   expiresInSeconds: number;
 }
 
-/** Signs an address of the object store that serves a variant, under the name of its file. */
+/** Signs a URL of the object store that serves a variant, under the name of its file. */
 export function signVariant(
   { objects }: Pick<Deps, 'objects'>,
   { storeKey, contentType }: Variant,

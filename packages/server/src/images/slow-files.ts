@@ -16,7 +16,7 @@ export interface SlowFiles {
 /** By what is the same within each trace, where the maker is another object. */
 const ofMakers = new WeakMap<ImageMaker['support'], SlowFiles>();
 
-/** Those of a maker of images. */
+/** The slow files of one image maker. */
 export function slowFilesOf({ support }: ImageMaker): SlowFiles {
   const known = ofMakers.get(support) ?? createSlowFiles();
   ofMakers.set(support, known);

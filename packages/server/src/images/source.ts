@@ -14,7 +14,7 @@ export interface ImageFile {
 /** Long enough to wait for a turn and to be read, and no longer. */
 const sourceSeconds = 300;
 
-/** The address that the child process reads an image from. It gets no other credential. */
+/** The URL that the child process reads an image from. It gets no other credential. */
 export function toSource({ objects }: Pick<Deps, 'objects'>, file: ImageFile): Source {
   const url = objects.presignOwnGet(file.store_key, sourceSeconds);
   return { url, size: file.file_size, party: file.project_id };

@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type pg from 'pg';
 import type { Logger } from 'pino';
 import { toKeptReason } from '../telemetry/kept-reason.ts';
-import type { Count, JobRun } from '../telemetry/observed.ts';
+import { type Count, countRemovals, type JobRun } from '../telemetry/observed.ts';
+import { claimJobs, endLease, introduceJobs, type Lease, renewLease } from './lease.ts';
 
 /** A job that the service runs regularly. */
 export interface Job {
@@ -29,9 +30,6 @@ export interface JobTimes {
 
 const usualTimes: JobTimes = { pollMilliseconds: 10_000, leaseSeconds: 20, retrySeconds: 60 };
 
-/** How far past its interval a job may be due, and past its length a lease may end: two statements see the clock at different moments. */
-const clockSeconds = 60;
-
 interface JobSurroundings {
   pool: pg.Pool;
   /** Whether only this process uses the database: then any lease it finds at the start belongs to a dead process. */
@@ -50,7 +48,7 @@ export function startJobs(
   jobs: readonly Job[],
   { pollMilliseconds, leaseSeconds, retrySeconds }: JobTimes = usualTimes,
 ): RunningJobs {
-  const lease = randomUUID();
+  const lease: Lease = { id: randomUUID(), seconds: leaseSeconds };
   const running = new Map<string, Promise<void>>();
   /** Stop the jobs that run here. Not by `AbortSignal.any`: in Node 20, what ends late remembers each signal that was ever made of it. */
   const stops = new Set<AbortController>();
@@ -62,83 +60,26 @@ export function startJobs(
   let isAsked = false;
   let polling: Promise<void> | undefined;
 
-  async function introduce(): Promise<void> {
-    if (isKnown) return;
-    const text =
-      'insert into jobs (name, due_at) select name, now() from unnest($1::text[]) as name on conflict do nothing';
-    await pool.query(text, [jobs.map(({ name }) => name)]);
-    if (isAlone) await pool.query('update jobs set leased_until = now() where leased_until > now()');
-    isKnown = true;
-  }
-
-  /**
-   * Claims due jobs that nobody is running or claiming at this moment: two processes that each claim several never wait
-   * for each other. A job that is due later than it can be was planned by a clock that was wrong, and is due; so is one
-   * with a lease that ends later than it can.
-   */
-  async function claim(): Promise<Job[]> {
-    const free = jobs.filter(({ name }) => !running.has(name));
-    if (free.length === 0) return [];
-    const names = free.map(({ name }) => name);
-    const { rows } = await pool.query<{ name: string }>({
-      name: 'claim-jobs',
-      text: `update jobs set lease = $1, leased_until = now() + $2 * interval '1 second',
-               due_at = now() + mine.every * interval '1 second'
-             from unnest($3::text[], $4::float8[]) as mine (name, every)
-             where jobs.name = mine.name and jobs.name = any(array(
-               select jobs.name from jobs join unnest($3::text[], $4::float8[]) as known (name, every) using (name)
-               where leased_until is null and (due_at <= now() or due_at > now() + (every + $5) * interval '1 second')
-                 or leased_until <= now() or leased_until > now() + ($2 + $5) * interval '1 second'
-               for update of jobs skip locked
-             ))
-             returning jobs.name`,
-      values: [lease, leaseSeconds, names, free.map(({ everySeconds }) => everySeconds), clockSeconds],
-    });
-    return free.filter((job) => rows.some(({ name }) => name === job.name));
-  }
-
-  /** @param reason why it failed; null if it was only stopped */
-  async function release(job: Job, isSuccess: boolean, reason: string | null): Promise<void> {
-    const next = isSuccess
-      ? 'last_success_at = now()'
-      : `due_at = least(due_at, now() + interval '${retrySeconds} seconds')`;
-    const text = `update jobs set lease = null, leased_until = null, ${next}, last_error = coalesce($3, last_error),
-                    last_failed_at = case when $3::text is null then last_failed_at else now() end
-                  where name = $1 and lease = $2`;
-    await pool.query(text, [job.name, lease, reason]);
-  }
-
-  async function renew(job: Job): Promise<boolean> {
-    const { rowCount } = await pool.query(
-      `update jobs set leased_until = now() + $3 * interval '1 second' where name = $1 and lease = $2`,
-      [job.name, lease, leaseSeconds],
-    );
-    return rowCount === 1;
-  }
-
   async function run(job: Job): Promise<void> {
     const stop = new AbortController();
     if (stopping) stop.abort(stopping);
     stops.add(stop);
     const renewing = setInterval(
       () => {
-        renew(job)
+        renewLease(pool, lease, job.name)
           .then((isOurs) => isOurs || stop.abort(new Error(`Another process has taken over ${job.name}.`)))
           .catch((error: unknown) => log.warn({ error, job: job.name }, 'Could not renew the lease of a job'));
       },
       (leaseSeconds * 1000) / 3,
     );
     const started = performance.now();
-    const removed: JobRun['removed'] = {};
-    const count: Count = (what, howMany) => {
-      if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
-    };
-    let isSuccess = false;
+    const { removed, count } = countRemovals();
+    let outcome: JobRun['outcome'] = 'success';
     let reason: string | null = null;
     try {
       await job.run(stop.signal, count);
-      isSuccess = true;
     } catch (error) {
+      outcome = stopping ? 'stopped' : 'failure';
       // An error caused by the stop itself is not logged.
       if (!stopping) {
         log.error({ error, job: job.name }, 'A job failed, and will run again');
@@ -149,19 +90,21 @@ export function startJobs(
       stops.delete(stop);
     }
     const seconds = (performance.now() - started) / 1000;
-    const outcome = isSuccess ? 'success' : stopping ? 'stopped' : 'failure';
     observe({ job: job.name, outcome, seconds, removed });
     if (Object.keys(removed).length > 0) log.info({ job: job.name, removed, seconds }, 'A job has removed something');
     // If this fails too, the lease expires by itself.
-    await release(job, isSuccess, reason).catch((error: unknown) =>
+    const ended = { isSuccess: outcome === 'success', reason, retrySeconds };
+    await endLease(pool, lease, job.name, ended).catch((error: unknown) =>
       log.warn({ error, job: job.name }, 'Could not give back the lease of a job'),
     );
   }
 
   async function poll(): Promise<void> {
     try {
-      await introduce();
-      const claimed = await claim();
+      if (!isKnown) await introduceJobs(pool, jobs, isAlone);
+      isKnown = true;
+      const free = jobs.filter(({ name }) => !running.has(name));
+      const claimed = await claimJobs(pool, lease, free);
       if (isAway) log.info('The database answers again; jobs go on');
       isAway = false;
       for (const job of claimed) {

@@ -4,7 +4,7 @@ import { Problem } from '../problem.ts';
 import type { AllowedUpload } from './require-within-limits.ts';
 
 /**
- * Counts an address that is about to be handed out. If a project has a quota, its outstanding addresses may together be
+ * Counts a URL that is about to be handed out. If a project has a quota, its outstanding URLs may together be
  * worth at most one quota, so that unrecorded uploads are bounded too (decision 0041).
  * @throws Problem quota_exceeded
  */
@@ -17,14 +17,14 @@ export function countPresigned(
   if (fileSize > 0 && presigned.bytes + fileSize > quotaBytes) {
     throw new Problem(
       'quota_exceeded',
-      `The file has ${fileSize} bytes. The project has upload addresses for ${presigned.bytes} bytes that have not been recorded, and may have at most ${quotaBytes}. Record the finished uploads, or try again when the unrecorded ones have been removed.`,
+      `The file has ${fileSize} bytes. The project has upload URLs for ${presigned.bytes} bytes that have not been recorded, and may have at most ${quotaBytes}. Record the finished uploads, or try again when the unrecorded ones have been removed.`,
     );
   }
   presigned.bytes += fileSize;
   deps.presigned.add(projectId, issuedAt, fileSize);
 }
 
-/** Takes back what `countPresigned` counted for an address that was not handed out after all. */
+/** Takes back what `countPresigned` counted for a URL that was not handed out after all. */
 export function discountPresigned(
   deps: Pick<Deps, 'presigned'>,
   { projectId, fileSize, limits: { quotaBytes, presigned } }: AllowedUpload,

@@ -14,7 +14,7 @@ export interface ProjectLimits {
   /** What unfinished uploads in parts take in addition. */
   openBytes: number;
   /**
-   * Bytes that upload addresses were handed out for and that are not recorded yet. This process adds its own changes at
+   * Bytes that upload URLs were handed out for and that are not recorded yet. This process adds its own changes at
    * once.
    */
   presigned: { bytes: number };
@@ -45,7 +45,7 @@ interface Known extends Renewable {
 
 /**
  * Caches limits by project. Concurrent requests for one that is not cached share a single query.
- * @param unflushed bytes that this process has handed out addresses for and the database does not know of yet
+ * @param unflushed bytes that this process has handed out URLs for and the database does not know of yet
  */
 export function createLimitsCache(
   pool: pg.Pool,
@@ -147,6 +147,7 @@ interface Used {
   presignedBytes?: number;
 }
 
+/** The limits of a row of `projects`, with what is used of them in bytes. */
 export function toLimits(row: LimitsRow, { storedBytes, openBytes, presignedBytes = 0 }: Used): ProjectLimits {
   return {
     quotaBytes: row.quota_bytes,

@@ -4,7 +4,7 @@ import type { AllowedUpload } from './require-within-limits.ts';
 
 /**
  * The key under which an upload will be stored. Takes the proof that the project accepts the upload, so that no upload
- * address is handed out without that check.
+ * URL is handed out without that check.
  * @param issuedAt Unix milliseconds
  */
 export function issueStoreKey(

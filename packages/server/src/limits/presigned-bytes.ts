@@ -1,7 +1,7 @@
 import type pg from 'pg';
 
 /**
- * Bytes, in projects with a quota, that upload addresses were handed out for and that are not recorded. A presign adds
+ * Bytes, in projects with a quota, that upload URLs were handed out for and that are not recorded. A presign adds
  * to a sum in memory, and each process writes its sums to the database every few seconds, for the other processes and
  * for itself after a restart.
  */
@@ -27,6 +27,7 @@ export function toSlot(at: number): number {
 
 type Sums = Map<string, Map<number, number>>;
 
+/** @param pool the database that the sums are written to */
 export function createPresignedBytes(pool: pg.Pool): PresignedBytes {
   let unflushed: Sums = new Map();
   let sending: Sums = new Map();

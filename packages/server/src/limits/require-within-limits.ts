@@ -23,7 +23,7 @@ export interface Declared {
 }
 
 /**
- * Refuses an upload that the project does not accept, before it begins. Everything that hands out upload addresses
+ * Refuses an upload that the project does not accept, before it begins. Everything that hands out upload URLs
  * calls this, both presign and uploads in parts. It trusts figures up to ten seconds old and queries no others;
  * `insertFile` checks the exact ones.
  * @throws Problem file_too_large, mime_type_not_allowed, quota_exceeded

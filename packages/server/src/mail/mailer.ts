@@ -27,6 +27,7 @@ const mostWaiting = 1000;
 /** A mail server that hangs must not delay the stop of the service for minutes. */
 const timeouts = { connectionTimeout: 10_000, greetingTimeout: 10_000, socketTimeout: 20_000 };
 
+/** A mailer for an `smtp://` or `smtps://` URL. Nothing is connected before the first message. */
 export function createMailer({ url, from }: MailSettings, log: Logger): Mailer {
   const { protocol, hostname, port, username, password } = new URL(url);
   const isSecure = protocol === 'smtps:';

@@ -1,12 +1,12 @@
-/** The longest that one file has the same address. */
+/** The longest that one file has the same URL. */
 const longestSameSeconds = 300;
-/** The longest that Signature V4 lets an address live. */
+/** The longest that Signature V4 lets a URL live. */
 const longestLifeSeconds = 604_800;
 
 /**
- * When an address is signed, and for how long it lives. The time of signing is rounded down, so that one file has one
- * address for up to five minutes and browsers can cache it; the life is longer by as much, so that no address lives
- * shorter than asked for. An address that is wanted for a short time only lives at most a quarter longer.
+ * When a URL is signed, and for how long it lives. The time of signing is rounded down, so that one file has one
+ * URL for up to five minutes and browsers can cache it; the life is longer by as much, so that no URL lives
+ * shorter than asked for. A URL that is wanted for a short time only lives at most a quarter longer.
  */
 export function toLifetime(now: number, expiresIn: number): { signedAt: number; expiresInSeconds: number } {
   const extra = Math.min(longestSameSeconds, Math.floor(expiresIn / 4), longestLifeSeconds - expiresIn);

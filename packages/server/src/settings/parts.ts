@@ -16,7 +16,7 @@ export interface OidcSettings {
   /** The name of the issuer, as shown to people. */
   name: string;
   scopes: readonly string[];
-  /** Who gets an account at the first sign-in; a list contains domains in lower case. */
+  /** Who is given an account at the first sign-in; a list contains domains in lower case. */
   signUp: 'closed' | 'open' | readonly string[];
 }
 
@@ -53,6 +53,7 @@ export function toMail({ SMTP_URL: url, SMTP_FROM: from }: SettingValues): MailS
   return url === undefined || from === undefined ? undefined : { url, from };
 }
 
+/** PostgreSQL if there is a URL, otherwise the embedded database in the data folder. */
 export function toDatabase(values: SettingValues): DatabaseSettings {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_SIZE: maxConnections } = values;
   const listings = { atOnce: values.PROJECT_LISTINGS_AT_ONCE, waiting: values.PROJECT_LISTINGS_WAITING };
@@ -62,6 +63,7 @@ export function toDatabase(values: SettingValues): DatabaseSettings {
   return { kind: 'postgres', url, directUrl, poolerPrepares, maxConnections, listings, projectConnections };
 }
 
+/** The S3 of the settings if they name one, otherwise the embedded store. */
 export function toObjectStore(values: SettingValues): EmbeddedStoreSettings | OtherStoreSettings {
   return toOtherStore(values) ?? toEmbeddedStore(values);
 }
@@ -97,6 +99,7 @@ function toEmbeddedStore(values: SettingValues): EmbeddedStoreSettings {
   };
 }
 
+/** The URL that people use, without a slash at its end. */
 export function toPublicUrl({ CADIZ_PUBLIC_URL, PORT }: SettingValues): string {
   return CADIZ_PUBLIC_URL ?? `http://localhost:${PORT}`;
 }
@@ -106,6 +109,7 @@ export function toSizeLimits({ MAX_FILE_SIZE_BYTES: limit = objectLimitBytes }: 
   return { maxFileSizeBytes: Math.min(limit, singlePutLimitBytes), maxUploadSizeBytes: limit };
 }
 
+/** Requests a minute; undefined if nothing is limited. */
 export function toRateLimits(values: SettingValues): RateLimitSettings | undefined {
   if (!values.RATE_LIMITS) return undefined;
   return {

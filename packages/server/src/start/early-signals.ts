@@ -1,6 +1,6 @@
 import { isatty } from 'node:tty';
 
-/** Later, when it is closed, a terminal is none any more. */
+/** Asked now, because a terminal that has been closed is no longer recognized as one. */
 const hasTerminal = [0, 1, 2].some(isatty);
 
 /** The signals that stop the service. A terminal that is closed sends SIGHUP. */

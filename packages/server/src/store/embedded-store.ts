@@ -23,7 +23,7 @@ export function startEmbeddedStore(
     host,
     port: objectStore.port,
     dataDir: objectStore.dataDir,
-    // Someone who keeps a presigned address until it expires must not replace a recorded object.
+    // Someone who keeps a presigned URL until it expires must not replace a recorded object.
     presignedOverwrite: 'deny',
     ...(onKeys && { onObjects: (objects) => onKeys(objects.map(({ key }) => key)) }),
     log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
@@ -53,7 +53,7 @@ function toCredentials({ accessKeyId, secretAccessKey }: EmbeddedStoreSettings, 
   };
 }
 
-/** An address at which this machine can reach a server listening on `host`. */
+/** The host name by which this machine can reach a server that listens on `host`, as in a URL. */
 function toReachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   if (host === '::') return '[::1]';

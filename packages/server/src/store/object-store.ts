@@ -7,13 +7,13 @@ import type { Trace } from '../telemetry/trace.ts';
  */
 export interface ObjectStore {
   /**
-   * An address that accepts one PUT of exactly `sizeBytes` bytes, for the lifetime from the settings unless another is
-   * given. With a SHA-256 (hex), a store that verifies checksums in addresses accepts no other bytes.
+   * A URL that accepts one PUT of exactly `sizeBytes` bytes, for the lifetime from the settings unless another is
+   * given. With a SHA-256 (hex), a store that verifies checksums in URLs accepts no other bytes.
    */
   presignPut(storeKey: string, sizeBytes: number, sha256?: string, expiresInSeconds?: number): string;
-  /** An address that serves the object with this type and disposition, whatever it was stored with. */
+  /** A URL that serves the object with this type and disposition, whatever it was stored with. */
   presignGet(storeKey: string, options: DownloadOptions): string;
-  /** Like `presignGet` and `presignPut`, for a process beside the service: at the address by which that reaches the store. */
+  /** Like `presignGet` and `presignPut`, for a process beside the service: at the URL by which that reaches the store. */
   presignOwnGet(storeKey: string, expiresInSeconds: number): string;
   presignOwnPut(storeKey: string, sizeBytes: number, expiresInSeconds: number): string;
   /** `presignPut` for one part of an upload. */
@@ -114,9 +114,9 @@ export interface DownloadOptions {
   expiresInSeconds: number;
   contentType: string;
   contentDisposition: string;
-  /** GET by default; an address is good for one method only. */
+  /** GET by default; a URL is good for one method only. */
   method?: 'GET' | 'HEAD';
-  /** When its lifetime begins (Unix milliseconds); now by default. The same facts signed at the same time make the same address. */
+  /** When its lifetime begins (Unix milliseconds); now by default. The same facts signed at the same time make the same URL. */
   signedAt?: number;
   /** Who may cache the object: only its recipient by default. */
   cachedBy?: 'private' | 'public';

@@ -149,7 +149,7 @@ export function createS3Connection(
         // The store may close a kept-alive connection just as it is reused; that is not a failure of the store.
         if (sent.reusedSocket && error.code === 'ECONNRESET' && !response)
           return void exchange(agent, request).then(resolve, reject);
-        // Who asked may have gone.
+        // The caller may have given up, which is no failure of the store.
         if (!response && !signal?.aborted) observed('unanswered');
         reject(error);
       }
@@ -279,6 +279,7 @@ function toOutcome(status = 0): StoreRequest['outcome'] {
   return status >= 400 && status !== 404 && status !== 412 ? 'refused' : 'answered';
 }
 
+/** The problem of an object store that does not answer, or not as S3 does: clients try again in five seconds. */
 export function unavailable(detail: string, cause?: unknown): Problem {
   return new Problem('store_unavailable', detail, { headers: { 'Retry-After': '5' }, cause });
 }

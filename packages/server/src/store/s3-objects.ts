@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 import { Readable } from 'node:stream';
 import { document, element, textElement } from '@cadiz/store/xml';
+import { isAfter } from './byte-order.ts';
 import type { ObjectFacts, ObjectPage, ObjectStore, ReadOptions } from './object-store.ts';
 import {
   childrenOf,
@@ -154,11 +155,6 @@ function readSha256(base64: string | string[] | undefined): string | undefined {
   return typeof base64 === 'string' && /^[A-Za-z0-9+/]{43}=$/.test(base64)
     ? Buffer.from(base64, 'base64').toString('hex')
     : undefined;
-}
-
-/** In the byte order of UTF-8, as S3 sorts keys. */
-function isAfter(one: string, other: string): boolean {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other)) > 0;
 }
 
 /** Whoever reads page after page would never end. */

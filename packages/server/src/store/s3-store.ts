@@ -15,7 +15,7 @@ import type { S3Settings } from './s3-settings.ts';
 export type Peek = (storeKey: string, length: number) => Promise<PeekedObject | undefined>;
 
 /**
- * Any S3 store, through path-style addresses and Signature V4. Our own signer signs control calls: a HEAD through the
+ * Any S3 store, through path-style URLs and Signature V4. Our own signer signs control calls: a HEAD through the
  * AWS SDK costs more than the rest of `record` together.
  *
  * @param observe called with every request that ended, or whose answer began
@@ -67,7 +67,7 @@ export function createS3Store(
         expiresInSeconds,
         now: signedAt,
         query: {
-          // An object never changes under its key, and usually only the recipient knows the address.
+          // An object never changes under its key, and usually only the recipient knows the URL.
           'response-cache-control': `${cachedBy}, max-age=${expiresInSeconds}`,
           'response-content-disposition': contentDisposition,
           'response-content-type': contentType,

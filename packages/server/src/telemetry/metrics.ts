@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Database } from '../db/open.ts';
 import type { Health } from './health.ts';
-import type { Answered, AttemptOutcome, JobRun, Mismatch, StoreRequest, WorkRun } from './observed.ts';
+import type { Answered, AttemptOutcome, JobRun, Mismatch, Removals, StoreRequest, WorkRun } from './observed.ts';
 import { version } from './version.ts';
 
 export interface Metrics {
@@ -152,7 +152,7 @@ export function createMetrics(db: Database, folders: Readonly<Record<string, str
     buckets: [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 60],
     registers: [registry],
   });
-  const countRemoved = (removed: JobRun['removed']) => {
+  const countRemoved = (removed: Removals) => {
     for (const [what, howMany] of Object.entries(removed)) removedObjects.inc({ what }, howMany);
   };
   addStates(registry, db, log);

@@ -29,13 +29,26 @@ export type Removed =
   | 'event'
   | 'delivery'
   | 'variant';
+/** How much was removed, of each kind of which there was any. */
+export type Removals = Partial<Record<Removed, number>>;
+
+/** Adds up what one run of a job or work removes. */
+export function countRemovals(): { removed: Removals; count: Count } {
+  const removed: Removals = {};
+  return {
+    removed,
+    count(what, howMany) {
+      if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
+    },
+  };
+}
 
 /** What is known about a finished run. */
 export interface JobRun {
   job: string;
   outcome: 'success' | 'failure' | 'stopped';
   seconds: number;
-  removed: Partial<Record<Removed, number>>;
+  removed: Removals;
 }
 
 /** One run of a task of the work queue. */
@@ -49,7 +62,7 @@ export interface WorkRun {
   /** What the handler threw. */
   error?: unknown;
   seconds: number;
-  removed: Partial<Record<Removed, number>>;
+  removed: Removals;
 }
 
 /** How a file differs from what was declared: in its type, or in its SHA-256. */

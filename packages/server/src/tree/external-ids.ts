@@ -61,6 +61,7 @@ export async function whileClaiming<T>(statement: Promise<T>, externalIds: reado
   }
 }
 
+/** The problem of files of which at least one has an externalId that another file holds. */
 export function externalIdTaken(externalIds: readonly string[], cause?: Error): Problem {
   const [only, ...more] = externalIds;
   const which = more.length === 0 ? `the externalId ${JSON.stringify(only)}` : 'one of their externalIds';

@@ -49,6 +49,7 @@ export type FileRow = RowOf<Row, typeof fields>;
 /** The view as JSON text, in SQL, of a row called `page`. */
 export const fileJson = toJsonText<Row>(fields);
 
+/** A file as the API shows it. */
 export function toFileView(row: FileRow): FileView {
   return toView<Row, typeof fields>(fields, row);
 }

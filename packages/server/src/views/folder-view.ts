@@ -24,6 +24,7 @@ const fields = {
 /** The view as JSON text, in SQL. */
 export const folderJson = toJsonText<Row>(fields);
 
+/** A folder as the API shows it. */
 export function toFolderView(row: RowOf<Row, typeof fields>): FolderView {
   return toView<Row, typeof fields>(fields, row);
 }

@@ -20,6 +20,7 @@ export async function listDeadLetters({ pool }: Pick<Database, 'pool'>, limit: n
   return rows;
 }
 
+/** How much work was given up and waits to be retried. */
 export async function countDeadLetters({ pool }: Pick<Database, 'pool'>): Promise<number> {
   const { rows } = await pool.query<{ count: number }>("select count(*)::int as count from work where state = 'dead'");
   return rows[0]?.count ?? 0;
@@ -59,6 +60,7 @@ export interface QueueState {
   overdueSeconds: number;
 }
 
+/** What each kind of work has in the queue. */
 export async function describeQueue({ pool }: Pick<Database, 'pool'>): Promise<QueueState[]> {
   const { rows } = await pool.query<QueueState>(
     `select kind, count(*) filter (where state in ('waiting', 'ready'))::int as waiting,

@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { Problem } from '../problem.ts';
 import { toKeptReason } from '../telemetry/kept-reason.ts';
-import type { Count, JobRun, WorkRun } from '../telemetry/observed.ts';
+import { type Count, countRemovals, type WorkRun } from '../telemetry/observed.ts';
 import { backoffSeconds } from './backoff.ts';
 import { buryWork, finishWork, postponeWork, releaseLeases } from './lease.ts';
 import { type Kind, maxAttempts, type Task } from './work.ts';
@@ -24,10 +24,7 @@ interface Surroundings {
  */
 export async function perform(deps: Surroundings, kind: Kind, task: Task, signal: AbortSignal): Promise<WorkRun> {
   const started = performance.now();
-  const removed: JobRun['removed'] = {};
-  const count: Count = (what, howMany) => {
-    if (howMany > 0) removed[what] = (removed[what] ?? 0) + howMany;
-  };
+  const { removed, count } = countRemovals();
   const { outcome, error } = await run(deps, kind, task, signal, count);
   return { kind: kind.name, outcome, error, seconds: (performance.now() - started) / 1000, removed };
 }

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, startTestService, type TestService } from '../../../test/service.ts';
-import { mintToken } from '../../access/api-key-token.ts';
+import { apiKeyTokens } from '../../access/api-key-token.ts';
 
 let service: TestService;
 let ada: Person;
@@ -142,7 +142,7 @@ describe('creating a key', () => {
       name: 'K',
       projectId,
       id,
-      key: mintToken(),
+      key: apiKeyTokens.mint(),
       hash: 'x',
       createdBy: bob.id,
       created_by: bob.id,
@@ -343,7 +343,7 @@ describe('the rights of a key', () => {
   });
 
   test('are none for a well-formed key that was never issued', async () => {
-    expect(outcome(await list(mintToken()))).toBe('401 invalid_api_key');
+    expect(outcome(await list(apiKeyTokens.mint()))).toBe('401 invalid_api_key');
   });
 });
 
@@ -495,7 +495,7 @@ describe('a malformed key (checklist 26)', () => {
       for (const text of wrong) expect(outcome(await list(text))).toBe('401 invalid_api_key');
     });
     expect(statements).toEqual([]);
-    expect(await statementsDuring(() => list(mintToken()))).toEqual(['find-api-key']);
+    expect(await statementsDuring(() => list(apiKeyTokens.mint()))).toEqual(['find-api-key']);
   });
 });
 

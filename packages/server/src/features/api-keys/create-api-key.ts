@@ -1,13 +1,14 @@
 import { type CreateApiKeyRequest, type CreatedApiKey, scopes } from '@cadiz/contract';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
-import { hashToken, mintToken } from '../../access/api-key-token.ts';
+import { apiKeyTokens } from '../../access/api-key-token.ts';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
 import { toExpiry } from '../../access/to-expiry.ts';
+import { hashToken } from '../../access/token.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
 import { holdMaker } from './hold-maker.ts';
@@ -26,7 +27,7 @@ export async function createApiKey(
     await requireFolder(deps, project, folderId);
   }
   const id = uuidv7();
-  const key = mintToken();
+  const key = apiKeyTokens.mint();
   const createdAt = new Date(deps.now());
   const row = {
     id,

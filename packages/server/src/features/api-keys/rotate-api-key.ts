@@ -3,13 +3,14 @@ import { CompiledQuery, type Transaction } from 'kysely';
 import { v7 as uuidv7 } from 'uuid';
 import type { z } from 'zod';
 import { selectAliveKey } from '../../access/alive-key.ts';
-import { hashToken, mintToken } from '../../access/api-key-token.ts';
+import { apiKeyTokens } from '../../access/api-key-token.ts';
 import type { SessionCaller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import { requireFolder } from '../../access/require-folder.ts';
 import { requireLastingSession } from '../../access/require-lasting-session.ts';
 import { requireProvenEmail } from '../../access/require-proven-email.ts';
 import { toExpiry } from '../../access/to-expiry.ts';
+import { hashToken } from '../../access/token.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import { recordEvent } from '../../events/record-event.ts';
@@ -39,7 +40,7 @@ export async function rotateApiKey(
     const project = await openProject(deps, caller, found.project_id, right);
     await requireFolder(deps, project, found.folder_id);
   }
-  const key = mintToken();
+  const key = apiKeyTokens.mint();
   const created = await deps.db.transaction(async (trx) => {
     const tied = { projectId: found.project_id, folderId: found.folder_id };
     await holdMaker(deps, trx, caller, tied, right);

@@ -6,12 +6,12 @@ import type { Caller } from '../../access/caller.ts';
 import { openProject } from '../../access/open-project.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { emit, recordEvent } from '../../events/record-event.ts';
 import { changeTree, type LockedTree } from '../../tree/lock-tree.ts';
 import { toNameKey } from '../../tree/name-key.ts';
 import { toTrashStart } from '../../tree/retention.ts';
 import { type Affected, applyChange, type Change } from './apply-change.ts';
 import { startOperation } from './operation.ts';
+import { recordBulk } from './record-bulk.ts';
 import type { Chosen } from './require-chosen.ts';
 import { countSelected, requireSelectable, type Selected, takeSelected } from './selection.ts';
 
@@ -41,7 +41,9 @@ export async function changeMany(
       }
       hasFolders = chosen.folderIds.length > 0;
       const affected = await applyChange(deps, trx, change, tree, caller, chosen);
-      await recordChange(deps, trx, caller, change, request, chosen, affected);
+      const targetId = change.action === 'move' ? change.targetId : null;
+      const data = toEventData(affected, chosen, request);
+      await recordBulk(trx, deps.now(), { projectId, by: caller, action: change.action, targetId, data });
       return affected;
     },
     { dryRun },
@@ -77,22 +79,7 @@ async function choose(
   return (await takeSelected(trx, change, selected, maxBulkIds)) ?? selected;
 }
 
-async function recordChange(
-  { now }: Pick<Deps, 'now'>,
-  trx: Transaction<Schema>,
-  by: Caller,
-  change: Change,
-  { select }: Request,
-  { fileIds, folderIds }: Chosen,
-  { files, folders, bytes }: Affected,
-): Promise<void> {
-  const subject = { files, folders, bytes };
-  const data = { ...subject, fileIds: [...fileIds], folderIds: [...folderIds], ...(select && { select }) };
-  const event = { projectId: change.project.id, by };
-  if (change.action === 'move') {
-    await emit(trx, now(), { type: 'bulk.moved', ...event, data: { ...data, folderId: change.targetId } });
-  } else {
-    const type = change.action === 'delete' ? 'bulk.deleted' : 'bulk.restored';
-    await recordEvent(trx, now(), { type, ...event, subject, data });
-  }
+/** What the event says: what was affected, and what the request asked for. */
+function toEventData({ files, folders, bytes }: Affected, { fileIds, folderIds }: Chosen, { select }: Request) {
+  return { files, folders, bytes, fileIds: [...fileIds], folderIds: [...folderIds], ...(select && { select }) };
 }

@@ -7,7 +7,7 @@ import { reopenProjectFor } from '../../access/reopen-project.ts';
 import { firstId } from '../../db/ids.ts';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
-import { type Actor, emit, recordEvent } from '../../events/record-event.ts';
+import type { Actor } from '../../events/record-event.ts';
 import { Problem, settleRefusal } from '../../problem.ts';
 import { changeTree, type LockedTree, lockTree } from '../../tree/lock-tree.ts';
 import { toTrashStart } from '../../tree/retention.ts';
@@ -15,6 +15,7 @@ import { toBy } from '../../views/created-by.ts';
 import { enqueue } from '../../work/enqueue.ts';
 import { maxAttempts, type Outcome, type Subject } from '../../work/work.ts';
 import { type Affected, applyChange, type Change, rightOf } from './apply-change.ts';
+import { recordBulk } from './record-bulk.ts';
 import {
   type BatchSizes,
   countEntries,
@@ -237,23 +238,24 @@ export async function end(
   return save(trx, { ...row, finished_at: new Date(at), expires_at: new Date(at + keptMilliseconds) });
 }
 
-async function recordEnd(trx: Transaction<Schema>, at: number, row: OperationRow): Promise<void> {
-  const subject = { files: row.file_count, folders: row.folder_count, bytes: row.total_bytes };
+function recordEnd(trx: Transaction<Schema>, at: number, row: OperationRow): Promise<void> {
   const { search, except_ids: exceptIds } = row;
   const folderId = toPlace(row);
-  const select = { ...(folderId !== undefined && { folderId }), ...(search !== null && { search }), exceptIds };
-  const data = { ...subject, fileIds: [], folderIds: [], operationId: row.id, select };
-  const event = { projectId: row.project_id, by: toActor(row) };
-  if (row.action === 'move') {
-    await emit(trx, at, { type: 'bulk.moved', ...event, data: { ...data, folderId: row.target_id } });
-  } else {
-    await recordEvent(trx, at, {
-      type: row.action === 'delete' ? 'bulk.deleted' : 'bulk.restored',
-      ...event,
-      subject,
-      data,
-    });
-  }
+  return recordBulk(trx, at, {
+    projectId: row.project_id,
+    by: toActor(row),
+    action: row.action,
+    targetId: row.target_id,
+    data: {
+      files: row.file_count,
+      folders: row.folder_count,
+      bytes: row.total_bytes,
+      fileIds: [],
+      folderIds: [],
+      operationId: row.id,
+      select: { ...(folderId !== undefined && { folderId }), ...(search !== null && { search }), exceptIds },
+    },
+  });
 }
 
 /** Whoever started it, with the request that did. */

@@ -18,7 +18,7 @@ export interface ArchiveOrder {
   expiresAt: number;
 }
 
-/** Encodes orders as text in an address, so that none of them needs a row. */
+/** Encodes orders as text in a URL, so that none of them needs a row. */
 export interface ArchiveLinks {
   sign(order: ArchiveOrder): string;
   /** Undefined if the token is not ours or has expired. */

@@ -8,7 +8,7 @@ import { toArchiveName } from './archive-names.ts';
 import { findSelected, type Selected } from './archive-tree.ts';
 
 /**
- * Creates an address at the service that makes and serves one ZIP of files and folders, or of the whole project if none
+ * Creates a URL at the service that makes and serves one ZIP of files and folders, or of the whole project if none
  * are named, without anything uploaded after this. It ends with the key or session that asked for it. Its signed token
  * says what it contains and for whom; no row is written.
  */

@@ -12,7 +12,7 @@ export type DownloadDeps = Pick<
   'config' | 'db' | 'objects' | 'access' | 'images' | 'imageTokens' | 'log' | 'now'
 >;
 
-/** Creates an address at the object store that serves a file under its name and type for `expiresIn` seconds at least; or an image. */
+/** Creates a URL at the object store that serves a file under its name and type for `expiresIn` seconds at least; or an image. */
 export async function createDownloadUrl(
   deps: DownloadDeps,
   caller: Caller,

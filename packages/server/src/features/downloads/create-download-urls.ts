@@ -9,7 +9,7 @@ import { signDownload } from './sign-download.ts';
 
 type SignedUrl = { fileId: string } & z.output<typeof DownloadUrl>;
 
-/** Creates the addresses of many files, as `createDownloadUrl` does for each; one statement reads all files. */
+/** Creates the URLs of many files, as `createDownloadUrl` does for each; one statement reads all files. */
 export async function createDownloadUrls(
   deps: DownloadDeps,
   caller: Caller,

@@ -8,7 +8,7 @@ import type { FileRow } from '../../views/file-view.ts';
 
 type Wanted = Omit<z.output<typeof DownloadUrlRequest>, 'image'> & { method?: 'GET' | 'HEAD' };
 
-/** Signs an address at the object store that serves a file under its name and type. */
+/** Signs a URL at the object store that serves a file under its name and type. */
 export function signDownload(
   deps: Pick<Deps, 'objects' | 'now'>,
   file: Pick<FileRow, 'store_key' | 'file_name' | 'mime_type'>,

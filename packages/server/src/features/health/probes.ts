@@ -5,10 +5,12 @@ import { Problem } from '../../problem.ts';
 import type { DependenciesHealth, Status } from '../../telemetry/health.ts';
 import { version } from '../../telemetry/version.ts';
 
+/** What programs get at `/`: name, version, and where the API is described. */
 export function welcome({ config }: Pick<Deps, 'config'>): Answer<'welcome'> {
   return { name: 'cadiz', version, openapi: `${config.publicUrl}/openapi.json` };
 }
 
+/** That the process answers. Checks nothing else. */
 export function live(): Answer<'live'> {
   return { status: 'ok', version };
 }

@@ -9,7 +9,7 @@ const share = 0.1;
 /** How long a variant stays after it was found to be one too many: URLs of it are handed out for an hour, and for a little longer. */
 const keptSeconds = 7200;
 
-/** A maker that has not finished after this long is gone, and nothing of it can arrive any more. */
+/** A maker that has not finished after this long is gone, and nothing that it made can still arrive. */
 const goneSeconds = 600;
 
 /** How long one that the store refused to remove waits, so that it does not keep others waiting. */

@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
+import { isAfter } from '../../store/byte-order.ts';
 import type { ObjectPage } from '../../store/object-store.ts';
 import { findIssueTime } from '../../store/store-key.ts';
 import { findOrphans } from './find-orphans.ts';
@@ -98,11 +99,6 @@ export function findEnd(listed: ObjectPage, rows: { store_key: string }[]): stri
   const lastRow = rows.length === rowsPerPage ? rows.at(-1)?.store_key : undefined;
   if (lastObject === undefined || lastRow === undefined) return lastObject ?? lastRow;
   return isAfter(lastObject, lastRow) ? lastRow : lastObject;
-}
-
-/** In the byte order of UTF-8, as the object store and the column sort; JavaScript compares UTF-16 units. */
-export function isAfter(one: string, other: string): boolean {
-  return Buffer.compare(Buffer.from(one), Buffer.from(other)) > 0;
 }
 
 function isSame(file: RecordedFile, object: { sizeBytes: number; etag: string } | undefined): boolean {

@@ -41,6 +41,7 @@ export function toFindings({ orphans, missing, changed, foreign }: Comparison): 
   return all.map((finding) => ({ ...finding, storeKey: finding.facts.storeKey }));
 }
 
+/** A reconciliation as the API shows it. @param findings its examples */
 export function toReconciliationView(row: Row, findings: readonly FindingRow[]): View {
   // The table holds what `toFindings` made with the same version of the contract's schema.
   const examplesOf = <T>(kind: FindingRow['kind']) =>

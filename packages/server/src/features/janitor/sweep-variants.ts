@@ -1,7 +1,8 @@
 import pLimit from 'p-limit';
 import type { Deps } from '../../deps.ts';
 import { toVariantsPrefix } from '../../images/image-key.ts';
-import { findEnd, headsAtOnce, isAfter, rowsPerPage } from './compare-page.ts';
+import { isAfter } from '../../store/byte-order.ts';
+import { findEnd, headsAtOnce, rowsPerPage } from './compare-page.ts';
 
 /** Younger ones may be of a row that is not yet visible here. */
 const youngMilliseconds = 3600_000;

@@ -6,6 +6,7 @@ import type { Deps } from '../../deps.ts';
 import { Problem } from '../../problem.ts';
 import { toProjectView } from './project-view.ts';
 
+/** One project, with its limits and settings. */
 export async function getProject(
   deps: Pick<Deps, 'db' | 'access'>,
   caller: SessionCaller,

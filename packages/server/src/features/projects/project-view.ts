@@ -3,6 +3,7 @@ import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { Schema } from '../../db/schema.ts';
 
+/** A project as the API shows it: sizes in bytes, null for no limit. */
 export function toProjectView(row: Selectable<Schema['projects']>): z.output<typeof Project> {
   return {
     id: row.id,

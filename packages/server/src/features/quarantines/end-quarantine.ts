@@ -21,7 +21,7 @@ const outcomes = {
 
 /**
  * Releases the files in a quarantine, each to its folder, or to the root if the folder is gone. Releasing it again
- * changes nothing; it cannot be trashed any more. A dry run answers what is in it.
+ * changes nothing; it can no longer be trashed. A dry run answers what is in it.
  */
 export function releaseQuarantine(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,

@@ -6,6 +6,7 @@ import type { Schema } from '../../db/schema.ts';
 export type QuarantineRow = Selectable<Schema['quarantines']>;
 export type QuarantineView = z.output<typeof Quarantine>;
 
+/** A quarantine as the API shows it. */
 export function toQuarantineView(row: QuarantineRow): QuarantineView {
   return {
     id: row.id,

@@ -102,7 +102,7 @@ async function readTrash(
   };
 }
 
-/** Which deleted folders do not fit where they were any more, since that has been moved deeper. */
+/** Which deleted folders no longer fit where they were, since that place has been moved deeper. */
 async function findTooTall(
   { db }: Pick<Deps, 'db'>,
   project: OpenProject,

@@ -15,7 +15,7 @@ type Row = Pick<Selectable<Schema['files']>, 'metadata' | 'external_id' | 'repla
 /** The names of the facts in which a repeated recording differs from the recorded file. */
 export function findDifferences(row: Row, { metadata, externalId, replaces }: Extras): string[] {
   return [
-    // That of a ticket has been added to it.
+    // A ticket adds metadata of its own, so that of its files cannot be compared.
     metadata !== undefined && row.ticket_id === null && !isSame(metadata, row.metadata ?? {}) && 'metadata',
     externalId !== undefined && externalId !== row.external_id && 'externalId',
     (replaces ?? null) !== row.replaces && 'replaces',

@@ -18,7 +18,9 @@ import { findReservation, takeAgain, withTicketMetadata } from '../../tickets/re
 import { type FileView, toFileView } from '../../views/file-view.ts';
 import { findDifferences, requireSameAsRecorded } from './find-differences.ts';
 import { findRecorded } from './find-recorded.ts';
-import { type Facts, insertFile, pastDeadline } from './insert-file.ts';
+import { insertFile } from './insert-file.ts';
+import { pastDeadline } from './insert-locked.ts';
+import type { Facts } from './new-file.ts';
 import { requireFileSize } from './presign-upload.ts';
 import { openReplaced } from './replace-file.ts';
 import { requireThere } from './require-there.ts';
@@ -118,7 +120,7 @@ export async function checkUpload(
   return { facts: { ...object, ...request, metadata, replaced, sha256State, issuedAt, ...reserved } };
 }
 
-/** The answer for a file that was inserted: its address no longer counts as outstanding. */
+/** The answer for a file that was inserted: its URL no longer counts as outstanding. */
 export async function countInserted(
   deps: Pick<Deps, 'presigned' | 'limits'>,
   project: OpenProject<'files:write'>,

@@ -60,15 +60,15 @@ const defaultDays = 30;
 function toRange(asked: { from?: string | undefined; to?: string | undefined }, today: number) {
   const to = asked.to === undefined ? today : toDayNumber(Date.parse(asked.to));
   const from = asked.from === undefined ? to - defaultDays + 1 : toDayNumber(Date.parse(asked.from));
-  if (from > to) throw wrongDay('from', `must not be after ${asked.to === undefined ? 'today' : 'to'}`);
+  if (from > to) throw wrongFrom(`must not be after ${asked.to === undefined ? 'today' : 'to'}`);
   if (to - from >= maxUsageDays) {
-    throw wrongDay('from', `must be at most ${maxUsageDays} days before the end: ask for longer times in parts`);
+    throw wrongFrom(`must be at most ${maxUsageDays} days before the end: ask for longer times in parts`);
   }
   return { from, to };
 }
 
-function wrongDay(path: string, message: string): Problem {
-  return new Problem('invalid_request', `${path} ${message}.`, { issues: [{ path, message }] });
+function wrongFrom(message: string): Problem {
+  return new Problem('invalid_request', `from ${message}.`, { issues: [{ path: 'from', message }] });
 }
 
 /** @param from days since 1970 */

@@ -199,7 +199,7 @@ async function endDeliveries({ db }: DeliverDeps, endpointId: string): Promise<n
   return rowCount ?? 0;
 }
 
-/** Those of an endpoint that is gone. */
+/** Deletes deliveries of an endpoint that is gone. */
 async function deleteDeliveries({ db }: DeliverDeps, endpointId: string): Promise<number> {
   const { rowCount } = await db.pool.query(
     `delete from webhook_deliveries where (endpoint_id, event_id) in (

@@ -5,6 +5,7 @@ import type { Deps } from '../../deps.ts';
 import { findWebhook } from './find-webhook.ts';
 import { toWebhookView } from './webhook-view.ts';
 
+/** One endpoint, without its secret. */
 export async function getWebhook(
   deps: Pick<Deps, 'db' | 'access' | 'now'>,
   caller: SessionCaller,

@@ -9,7 +9,7 @@ import type { WebhookRow } from './webhook-view.ts';
 /** After this long without a success, an endpoint is disabled. */
 const disabledAfterMilliseconds = 5 * 86_400_000;
 
-/** The receiver wants nothing any more. */
+/** The receiver has said that it wants no more deliveries. */
 const gone = 410;
 
 /** At this failed attempt of a delivery, its owners are told. */

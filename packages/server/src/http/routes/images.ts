@@ -28,7 +28,7 @@ function redirect({ url, cacheSeconds }: SignedImage, cachedBy: 'private' | 'pub
     Location: url,
     'Cache-Control': `${cachedBy}, max-age=${Math.floor(cacheSeconds)}`,
     'Referrer-Policy': 'no-referrer',
-    // Pages of other origins may show it: the address that it leads to has its own rules about that.
+    // Pages of other origins may show it: the URL that it leads to has its own rules about that.
     'Cross-Origin-Resource-Policy': 'cross-origin',
   };
   return new Response(null, { status: 302, headers });

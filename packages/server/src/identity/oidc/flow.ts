@@ -29,6 +29,7 @@ const random = () => randomBytes(32).toString('base64url');
 /** Where the browser is sent in the end: `errorCallbackUrl` if it fails and is given. */
 export type FlowTargets = Pick<Flow, 'callbackUrl' | 'errorCallbackUrl'>;
 
+/** Begins a sign-in, with random values that bind it to this browser. It is valid for ten minutes. */
 export function makeFlow(
   { now, setup }: Pick<Deps, 'now' | 'setup'>,
   browser: Browser,
@@ -46,6 +47,7 @@ export function makeFlow(
   };
 }
 
+/** The flow as the browser keeps it: unreadable, and of no use if it is altered. */
 export function sealFlow({ secret }: Pick<Deps, 'secret'>, flow: Flow): string {
   return seal(secret, JSON.stringify(flow));
 }

@@ -74,7 +74,7 @@ async function revokeCredentials(trx: Kysely<Schema>, userId: string, by: Actor,
     const subject = { apiKeyId: id, name };
     await recordEvent(trx, at.getTime(), { type: 'api_key.revoked', projectId, by, subject });
   }
-  // Those of the keys have died with them; others were made in sessions.
+  // Tickets made with these keys ended with them; others were made in sessions.
   for (const { id, project_id: projectId } of tickets.filter(({ created_by_key }) => created_by_key === null)) {
     await recordEvent(trx, at.getTime(), { type: 'ticket.revoked', projectId, by, subject: { ticketId: id } });
   }
