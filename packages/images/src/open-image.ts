@@ -53,9 +53,17 @@ export async function openImage(file: string): Promise<OpenImage> {
     exif: exifOf(file, header, metadata),
     width: metadata.autoOrient.width,
     height: metadata.autoOrient.height,
-    pipeline: () => sharp(input, { ...options, autoOrient: true }),
+    pipeline: () => inEightBits(sharp(input, { ...options, autoOrient: true }), metadata),
     reading: (work) => readFile(file, work),
   };
+}
+
+/**
+ * Has an image of more than 8 bits a sample reduced to 8 before its colour profile is applied: sharp transforms 16 bits to
+ * Display P3 and then takes the numbers for sRGB.
+ */
+function inEightBits(pipeline: Sharp, { space }: Metadata): Sharp {
+  return space === 'rgb16' ? pipeline.pipelineColourspace('srgb') : pipeline;
 }
 
 /**
