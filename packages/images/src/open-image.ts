@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import type { Metadata, Sharp } from 'sharp';
 import sharp from 'sharp';
 import { ImageRefused } from './errors.ts';
@@ -39,6 +39,7 @@ export function allowSvg(): void {
 export async function openImage(file: string): Promise<OpenImage> {
   const header = readFile(file, requireHeader);
   requireWithinLimits(header);
+  if (header.format === 'avif') nameAsStill(file);
   const options = { limitInputPixels: maxPixels[header.format], failOn: 'error', pages: 1 } as const;
   // From memory, an SVG has no folder that it could name other files of.
   const input = header.format === 'svg' ? readFileSync(file) : file;
@@ -56,6 +57,20 @@ export async function openImage(file: string): Promise<OpenImage> {
     pipeline: () => inEightBits(sharp(input, { ...options, autoOrient: true }), metadata),
     reading: (work) => readFile(file, work),
   };
+}
+
+/** Where the brand is in a file of the ISO base media format, ISO/IEC 14496-12 §4.3. */
+const brandAt = 8;
+
+/** libvips knows AVIF only by the brand of still images. Under that, it reads an animation as its first frame. */
+function nameAsStill(file: string): void {
+  if (readFile(file, (read) => read(brandAt, 4).toString('latin1')) !== 'avis') return;
+  const opened = openSync(file, 'r+');
+  try {
+    writeSync(opened, 'avif', brandAt, 'latin1');
+  } finally {
+    closeSync(opened);
+  }
 }
 
 /**

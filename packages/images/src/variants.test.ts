@@ -500,6 +500,12 @@ describe('sizes', () => {
       expect((await sharp(made.bytes).metadata()).pages ?? 1).toBe(1);
       expectNear(await meanOf(made.bytes), [...colours.red], 12);
     }
+    // Animated AVIFs have a still image, too, and another brand.
+    const [r, g, b] = colours.red;
+    const avif = await flat({ r, g, b }).avif().toBuffer();
+    avif.write('avis', 8, 'latin1');
+    expect(await images.look(server.offer('animation.avif', avif))).toMatchObject({ format: 'avif', width: 64 });
+    expectNear(await meanOf((await make(avif, { width: 32 })).bytes), [r, g, b], 12);
   });
 });
 
