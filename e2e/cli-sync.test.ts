@@ -5,7 +5,7 @@ import { createClient } from '@cadiz/client';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Context } from '../packages/cli/dist/context.js';
 import { createFilter } from '../packages/cli/dist/transfer/filter.js';
-import { foldPath } from '../packages/cli/dist/transfer/plan-downloads.js';
+import { foldPath } from '../packages/cli/dist/transfer/local-key.js';
 import { planSyncDown } from '../packages/cli/dist/transfer/plan-sync-down.js';
 import { newReport } from '../packages/cli/dist/transfer/report.js';
 import { startWorkplace, type Workplace } from './cli.ts';

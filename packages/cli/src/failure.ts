@@ -75,6 +75,7 @@ const fileSentences: Record<string, string> = {
   EACCES: 'permission denied.',
   EDQUOT: 'the quota of this user is used up.',
   EEXIST: 'exists already.',
+  EFBIG: 'is too large for this file system.',
   EILSEQ: 'this file system does not allow this name.',
   EINVAL: 'this file system does not allow this name.',
   EISDIR: 'is a folder.',

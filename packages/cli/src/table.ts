@@ -356,7 +356,7 @@ export const commands = {
     },
     description: [
       'One of SOURCE and TARGET is a folder of the project and begins with cadiz:, the other a folder on this machine. TARGET is created if it is missing. Prints what it does, one line for each file, and does it; with --dry-run, it only prints the same lines. A second sync does nothing.',
-      'A file is the same if its size and the time of its last change are, or with --checksum its bytes. On the way up, a file of the project that was recorded without this time is compared by its bytes. What is replaced or deleted in the project goes to the trash; what is deleted on this machine is gone. What was left out because it is a symbolic link, or cannot be read, is never deleted on the other side. Of files that share a path, the newest counts. Two syncs to the project at the same time both upload what neither finds there; one with --delete removes the older copies.',
+      'A file is the same if its size and the time of its last change are, or with --checksum its bytes. Times count as precisely as the file system here keeps them. On the way up, a file of the project that was recorded without this time is compared by its bytes. What is replaced or deleted in the project goes to the trash; what is deleted on this machine is gone. What was left out because it is a symbolic link, or cannot be read, is never deleted on the other side. Of files that share a path, the newest counts. Two syncs to the project at the same time both upload what neither finds there; one with --delete removes the older copies.',
       ofFolders,
       ofTwins,
       `${ofFilters} What they leave out is left alone on both sides, also with --delete.`,

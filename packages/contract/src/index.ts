@@ -10,7 +10,13 @@ export { nameProblem } from './fields.ts';
 export * from './images.ts';
 export * from './links.ts';
 export * from './members.ts';
-export { findMetadataFilters, type MetadataEntries, type MetadataValue, metadataProblem } from './metadata.ts';
+export {
+  findMetadataFilters,
+  isMetadataFilter,
+  type MetadataEntries,
+  type MetadataValue,
+  metadataProblem,
+} from './metadata.ts';
 export * from './oidc.ts';
 export * from './openapi.ts';
 export * from './operation.ts';

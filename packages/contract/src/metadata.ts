@@ -89,17 +89,20 @@ export const recordedExtras = {
 const filterPrefix = 'metadata.';
 const maxFilters = 3;
 
+/** Whether a parameter of a query is a filter, `metadata.<key>`. */
+export const isMetadataFilter = (name: string): boolean => name.startsWith(filterPrefix);
+
 /** The filters among the parameters of a query, `metadata.<key>=<value>`, in the order of their keys. */
 export function findMetadataFilters(query: Readonly<Record<string, unknown>>): [key: string, value: string][] {
   return Object.entries(query)
-    .filter(([name]) => name.startsWith(filterPrefix))
+    .filter(([name]) => isMetadataFilter(name))
     .map(([name, value]): [string, string] => [name.slice(filterPrefix.length), String(value)])
     .sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 /** A query without the parameters that are neither fields of its schema nor filters. */
 export function withoutUnknown<Q extends Readonly<Record<string, unknown>>>(query: Q, shape: object): Q {
-  const known = Object.entries(query).filter(([name]) => name.startsWith(filterPrefix) || Object.hasOwn(shape, name));
+  const known = Object.entries(query).filter(([name]) => isMetadataFilter(name) || Object.hasOwn(shape, name));
   return Object.fromEntries(known) as Q;
 }
 

@@ -1,4 +1,4 @@
-import { appendFileSync, closeSync, openSync, readFileSync, readSync } from 'node:fs';
+import { appendFileSync, closeSync, openSync, readFileSync, readSync, writeSync } from 'node:fs';
 import type { Metadata, Sharp } from 'sharp';
 import sharp from 'sharp';
 import { ImageRefused } from './errors.ts';
@@ -39,6 +39,7 @@ export function allowSvg(): void {
 export async function openImage(file: string): Promise<OpenImage> {
   const header = readFile(file, requireHeader);
   requireWithinLimits(header);
+  if (header.format === 'avif') nameAsStill(file);
   const options = { limitInputPixels: maxPixels[header.format], failOn: 'error', pages: 1 } as const;
   // From memory, an SVG has no folder that it could name other files of.
   const input = header.format === 'svg' ? readFileSync(file) : file;
@@ -53,9 +54,31 @@ export async function openImage(file: string): Promise<OpenImage> {
     exif: exifOf(file, header, metadata),
     width: metadata.autoOrient.width,
     height: metadata.autoOrient.height,
-    pipeline: () => sharp(input, { ...options, autoOrient: true }),
+    pipeline: () => inEightBits(sharp(input, { ...options, autoOrient: true }), metadata),
     reading: (work) => readFile(file, work),
   };
+}
+
+/** Where the brand is in a file of the ISO base media format, ISO/IEC 14496-12 §4.3. */
+const brandAt = 8;
+
+/** libvips knows AVIF only by the brand of still images. Under that, it reads an animation as its first frame. */
+function nameAsStill(file: string): void {
+  if (readFile(file, (read) => read(brandAt, 4).toString('latin1')) !== 'avis') return;
+  const opened = openSync(file, 'r+');
+  try {
+    writeSync(opened, 'avif', brandAt, 'latin1');
+  } finally {
+    closeSync(opened);
+  }
+}
+
+/**
+ * Has an image of more than 8 bits a sample reduced to 8 before its colour profile is applied: sharp transforms 16 bits to
+ * Display P3 and then takes the numbers for sRGB.
+ */
+function inEightBits(pipeline: Sharp, { space }: Metadata): Sharp {
+  return space === 'rgb16' ? pipeline.pipelineColourspace('srgb') : pipeline;
 }
 
 /**

@@ -323,6 +323,17 @@ describe('colours', () => {
     }
   });
 
+  test.each(['srgb', 'p3'])('an image of more than 8 bits with the profile %s looks the same', async (profile) => {
+    const deep = flat({ r: 200, g: 60, b: 40 }).toColourspace('rgb16').withIccProfile(profile);
+    const avif = { bitdepth: 10, quality: 95, chromaSubsampling: '4:4:4' } as const;
+    for (const image of [deep.clone().png(), deep.clone().tiff({ compression: 'lzw' }), deep.clone().avif(avif)]) {
+      const bytes = await image.toBuffer();
+      expect(await sharp(bytes).metadata()).toMatchObject({ space: 'rgb16', icc: expect.anything() });
+      for (const format of ['webp', 'jpeg', 'png', 'avif'] as const)
+        expectNear(await meanOf((await make(bytes, { format })).bytes), [200, 60, 40], 5);
+    }
+  });
+
   test.each(['webp', 'jpeg', 'png', 'avif'] as const)('a CMYK JPEG becomes sRGB as %s', async (format) => {
     // Most colours are changed when they become CMYK, by up to 25; this one hardly.
     // Inverted, it would be nearly black. By the plain formula, without a profile, its green would be off by 16.
@@ -489,6 +500,12 @@ describe('sizes', () => {
       expect((await sharp(made.bytes).metadata()).pages ?? 1).toBe(1);
       expectNear(await meanOf(made.bytes), [...colours.red], 12);
     }
+    // Animated AVIFs have a still image, too, and another brand.
+    const [r, g, b] = colours.red;
+    const avif = await flat({ r, g, b }).avif().toBuffer();
+    avif.write('avis', 8, 'latin1');
+    expect(await images.look(server.offer('animation.avif', avif))).toMatchObject({ format: 'avif', width: 64 });
+    expectNear(await meanOf((await make(avif, { width: 32 })).bytes), [r, g, b], 12);
   });
 });
 

@@ -10,6 +10,7 @@ import { find, joinPath, readRemotePath, showPath } from '../paths.ts';
 import { downloadFiles } from '../transfer/download-files.ts';
 import { createFilter, filterTree } from '../transfer/filter.ts';
 import { makeFolders } from '../transfer/local-folders.ts';
+import { findLocalKey } from '../transfer/local-key.ts';
 import { planDownloads } from '../transfer/plan-downloads.ts';
 import { newestByPath } from '../transfer/plan-uploads.ts';
 import { readRemoteTree } from '../transfer/remote-tree.ts';
@@ -44,6 +45,7 @@ export const run: Run<'download'> = async (context, { args, options }) => {
     checksum: options.checksum,
     to: await toPlace(context.cwd, options.to, wanted, folders),
     folders,
+    toKey: await findLocalKey(resolve(context.cwd, options.to ?? '.')),
     keepsDrafts: options['dry-run'],
   };
   const downloads = await planDownloads(wanted, rules, report);

@@ -53,6 +53,25 @@ test('where the time of the last change is known, no byte is read', async () => 
 });
 
 test.each([
+  ['exFAT', 5_437, 5_430, true],
+  ['HFS+', 5_437, 5_000, true],
+  ['FAT', 5_437, 4_000, true],
+  ['FAT, rounded up', 5_437, 6_000, true],
+  ['a time that is not rounded', 5_437, 5_436, false],
+  ['whole seconds, another one', 5_437, 3_000, false],
+  ['every second one, another one', 5_437, 8_000, false],
+])('a time that a file system has rounded is the same: %s', async (_, time, here, expected) => {
+  const file = fileOf({ metadata: { mtime: new Date(recorded + time).toISOString() } });
+  for (const direction of ['down', 'up'] as const)
+    expect(await isSame(entryOf('missing', recorded + here), file, direction, false)).toBe(expected);
+});
+
+test('near the time of its recording, a file that was not downloaded is compared by its bytes', async () => {
+  const file = fileOf({ createdAt: new Date(recorded + 1_000).toISOString(), sha256: hashOf('abd') });
+  expect(await isSame(entryOf('a.txt', recorded), file, 'up', false)).toBe(false);
+});
+
+test.each([
   ['its SHA-256', { 'mtime-of': hashOf('abc') }, { sha256: hashOf('abc') }, true],
   ['its MD5', { 'mtime-of': hashOf('abc', 'md5') }, { etag: hashOf('abc', 'md5') }, true],
   ['an MD5 that the store does not tell', { 'mtime-of': hashOf('abc', 'md5') }, { etag: 'x-1' }, true],
@@ -96,7 +115,11 @@ test.skipIf(process.platform !== 'linux')('nor does such a file end a download',
     file: fileOf({ sha256: hashOf('abc'), fileSize: path === unreadable ? 0 : 3 }),
   }));
   const to = (path: string) => (path === 'mem' ? unreadable : join(folder, path));
-  const downloads = await planDownloads(wanted, { ifExists: 'replace', checksum: true, to }, report);
+  const downloads = await planDownloads(
+    wanted,
+    { ifExists: 'replace', checksum: true, to, toKey: (path) => path },
+    report,
+  );
   expect(downloads.map(({ path }) => path)).toEqual(['other']);
   expect(report).toMatchObject({ unchanged: 1, failed: [{ path: 'mem', error: expect.stringContaining('EIO') }] });
 });

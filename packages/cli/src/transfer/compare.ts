@@ -55,8 +55,16 @@ export async function isSame(local: LocalEntry, file: File, direction: Direction
   if (checksum && proof) return hasProvenBytes();
   if (local.changed === timeOf(file)) return true;
   // The time of its recording says nothing about a file that was not downloaded: only its bytes do.
-  return direction === 'up' && changedOf(file) === undefined && hasProvenBytes();
+  if (direction === 'up' && changedOf(file) === undefined) return hasProvenBytes();
+  return isRounded(local.changed, timeOf(file));
 }
+
+/** The milliseconds to which file systems round times: exFAT to ten, HFS+ to whole seconds, FAT to every second one. */
+const roundedTo = [10, 1000, 2000];
+
+/** Whether a time of this machine may be what its file system has made of another one. */
+const isRounded = (here: number, time: number): boolean =>
+  roundedTo.some((step) => here % step === 0 && Math.abs(here - time) < step);
 
 /** @param size how many bytes it has: what is written to its end meanwhile could go on without end */
 export async function hashFile(path: string, algorithm: string, size: number): Promise<string> {

@@ -4,6 +4,7 @@ import { hashFile } from './compare.ts';
 import { downloadFiles } from './download-files.ts';
 import type { ExportHow, ExportTarget } from './export-target.ts';
 import { makeFolders } from './local-folders.ts';
+import { findLocalKey } from './local-key.ts';
 import { filesFolder, manifestName, writeManifest } from './manifest.ts';
 import { planDownloads } from './plan-downloads.ts';
 import { sayFailed } from './report.ts';
@@ -19,7 +20,9 @@ export function toFolder(given: string, { context, client, concurrency }: Export
       await makeFolders(output, report, folders.map(place));
       const wanted = files.map(({ at, file }) => ({ path: at, file }));
       // What an earlier export of this folder has left is replaced if it is another version of the file.
-      const downloads = await planDownloads(wanted, { ifExists: 'replace', checksum: false, to: place }, report);
+      const toKey = await findLocalKey(place(''));
+      const rules = { ifExists: 'replace', checksum: false, to: place, toKey } as const;
+      const downloads = await planDownloads(wanted, rules, report);
       sayFailed(output, report);
       await downloadFiles(context, client, downloads, report, concurrency);
     },

@@ -63,3 +63,24 @@ test('what another command has downloaded meanwhile is as good', async () => {
   await rm(draft.to);
   await expect(nameDraft(draft)).rejects.toMatchObject({ code: 'ENOENT' });
 });
+
+test('without links either, only one of two files gets a name that was free', async () => {
+  const first = await toDraft(true);
+  await writeFile(join(folder, 'other'), 'own');
+  const other = join(folder, 'other');
+  const second = { ...first, draft: other, written: await lstat(other), file: { ...file, sha256: 'another' } };
+  const results = await Promise.allSettled([first, second].map((draft) => nameDraft(draft, noLinks)));
+  expect(results.map(({ status }) => status)).toEqual(['fulfilled', 'rejected']);
+  expect(await read()).toEqual([
+    ['a.txt', 'new'],
+    ['other', 'own'],
+  ]);
+});
+
+test('a name that the file system cannot hold is told by that name', async () => {
+  const noName = async () => {
+    throw Object.assign(new Error(), { code: 'ENOENT' });
+  };
+  const draft = await toDraft(true);
+  await expect(nameDraft(draft, noName)).rejects.toMatchObject({ code: 'EINVAL', path: draft.to });
+});

@@ -26,9 +26,20 @@ export async function nameDraft({ draft, written, file, to, isNew }: Draft, make
     await (isNew ? moveToFree(draft, to, makeLink) : rename(draft, to));
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (!(code === 'EEXIST' || code === 'ENOENT') || !(await isThere(to, written, file))) throw error;
+    if (!(code === 'EEXIST' || code === 'ENOENT') || !(await isThere(to, written, file)))
+      throw await toRefused(error as NodeJS.ErrnoException, draft, to);
     await rm(draft, { force: true });
   }
+}
+
+/**
+ * The sentence is to name the file. exFAT in user space (FUSE) says of a name that it cannot hold that something is missing, which
+ * the draft is not.
+ */
+async function toRefused(error: NodeJS.ErrnoException, draft: string, to: string): Promise<Error> {
+  const isDraftThere = await lstat(draft).catch(() => undefined);
+  if (!isDraftThere) return error;
+  return Object.assign(error, { path: to, ...(error.code === 'ENOENT' && { code: 'EINVAL' }) });
 }
 
 /** A rename would overwrite what has appeared since. */
@@ -40,10 +51,21 @@ async function moveToFree(draft: string, to: string, makeLink: typeof link): Pro
     if (code === 'EEXIST') throw taken(to);
     if (code === 'ENOENT') throw error;
     // Some file systems have no links, and say so with different codes. If it was something else, the rename fails, too.
-    if (await lstat(to).catch(() => undefined)) throw taken(to);
-    return rename(draft, to);
+    return inTurn(async () => {
+      if (await lstat(to).catch(() => undefined)) throw taken(to);
+      await rename(draft, to);
+    });
   }
   await rm(draft, { force: true });
+}
+
+let turn: Promise<unknown> = Promise.resolve();
+
+/** One at a time: two files of a download may have one name here, since such file systems often take no notice of case. */
+function inTurn(run: () => Promise<void>): Promise<void> {
+  const done = turn.then(run);
+  turn = done.catch(() => undefined);
+  return done;
 }
 
 const taken = (path: string) => Object.assign(new Error(), { code: 'EEXIST', path });

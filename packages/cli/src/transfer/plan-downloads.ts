@@ -3,6 +3,7 @@ import { lstat } from 'node:fs/promises';
 import type { File } from '@cadiz/client';
 import { isSame } from './compare.ts';
 import { type Download, draftOf, removeLinked } from './download-files.ts';
+import type { ToKey } from './local-key.ts';
 import { toChanged } from './local-tree.ts';
 import { addFailure, type Report } from './report.ts';
 import { foldersAbove } from './sync-plan.ts';
@@ -17,23 +18,15 @@ export interface DownloadRules {
   folders?: readonly string[];
   /** Whether what has this path here will be deleted before. */
   isGoing?: (path: string) => boolean;
-  toKey?: ToKey;
+  toKey: ToKey;
   /** Whether a draft that a killed download has left beside its file stays. */
   keepsDrafts?: boolean | undefined;
 }
 
-/** What the file system takes for the same path has the same key. */
-export type ToKey = (path: string) => string;
-
-/** File systems of these take two names for one that differ in case or in how accents are composed. */
-const foldsNames = process.platform === 'darwin' || process.platform === 'win32';
-export const foldPath: ToKey = (path) => path.normalize('NFC').toLowerCase();
-export const toLocalKey: ToKey = (path) => (foldsNames ? foldPath(path) : path);
-
 /** Which files must be downloaded, given what is here. What is the same, or cannot be, goes into the report. */
 export async function planDownloads(
   wanted: readonly { path: string; file: File }[],
-  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey = toLocalKey, keepsDrafts }: DownloadRules,
+  { ifExists, checksum, to, folders = [], isGoing = () => false, toKey, keepsDrafts }: DownloadRules,
   report: Report,
 ): Promise<Download[]> {
   const downloads: Download[] = [];

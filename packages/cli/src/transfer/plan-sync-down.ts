@@ -8,8 +8,9 @@ import { findFolder, readRemotePath } from '../paths.ts';
 import { downloadFiles, draftOf } from './download-files.ts';
 import { type Filter, filterTree } from './filter.ts';
 import { makeFolders } from './local-folders.ts';
+import { findLocalKey, type ToKey } from './local-key.ts';
 import { type LocalTree, readLocalTree } from './local-tree.ts';
-import { planDownloads, toLocalKey } from './plan-downloads.ts';
+import { planDownloads } from './plan-downloads.ts';
 import type { SyncRules } from './plan-sync-up.ts';
 import { newestByPath } from './plan-uploads.ts';
 import { readRemoteTree } from './remote-tree.ts';
@@ -19,7 +20,7 @@ import { type Action, findEmpty, foldersAbove, isWithin, type SyncPlan } from '.
 /**
  * How a folder of this machine becomes like one of the project.
  *
- * @param toKey what this machine takes for the same path
+ * @param asKey what this machine takes for the same path; found out if it is not given
  */
 export async function planSyncDown(
   context: Context,
@@ -28,13 +29,14 @@ export async function planSyncDown(
   to: string,
   rules: SyncRules & { concurrency: number },
   report: Report,
-  toKey = toLocalKey,
+  asKey?: ToKey,
 ): Promise<SyncPlan> {
   const { output } = context;
   const folder = await findFolder(client, readRemotePath(from));
   const remote = filterTree(rules.filter, await readRemoteTree(client, folder.id));
   const target = resolve(context.cwd, to);
   const local = await readHere(target, to, rules.filter);
+  const toKey = asKey ?? (await findLocalKey(target));
   const toKeys = (paths: Iterable<string>) => new Set([...paths].map(toKey));
   const keysOf = (entries: readonly { path: string }[]) => toKeys(entries.map(({ path }) => path));
   const blocked = keysOf(local.leftOut);

@@ -23,13 +23,19 @@ beforeAll(async () => {
 });
 afterAll(() => listening.close(0));
 
-function get(path: string, more: Record<string, string> = {}): Promise<{ status: number | undefined; text: string }> {
+interface Got {
+  status: number | undefined;
+  coding: string | undefined;
+  text: string;
+}
+
+function get(path: string, more: Record<string, string> = {}): Promise<Got> {
   return new Promise((resolve, reject) => {
     const options = { host: '127.0.0.1', port: listening.port, path, headers: { ...headers, ...more }, agent: false };
     const request = http.get(options, async (response) => {
       let text = '';
       for await (const piece of response.setEncoding('utf8')) text += piece;
-      resolve({ status: response.statusCode, text });
+      resolve({ status: response.statusCode, coding: response.headers['content-encoding'], text });
     });
     request.on('error', reject);
   });
@@ -42,6 +48,16 @@ test.each(['bytes=5-2', 'bytes=0-9', 'bytes=-5', 'bytes=x', 'bytes=99999999-'])(
     expect(await get('/', { Range })).toMatchObject({ status: 200, text: expect.stringMatching(/<\/html>\s*$/) });
   },
 );
+
+test.each([
+  ['gzip, br', 'br'],
+  ['gzip;q=0.5, deflate', 'gzip'],
+  ['gzip;q=1.0, br;q=0', 'gzip'],
+  ['gzip; q=0.000, br ;q=0', undefined],
+  ['', undefined],
+])('a file is sent in no coding that is refused: %s', async (accepted, coding) => {
+  expect(await get('/', { 'Accept-Encoding': accepted })).toMatchObject({ status: 200, coding });
+});
 
 test('a range of what is not of the site is left to others', async () => {
   const { text } = await get('/l/token/name', { Range: 'bytes=0-9' });

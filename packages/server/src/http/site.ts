@@ -28,6 +28,13 @@ const isVisit = ({ url = '/', headers }: IncomingMessage): boolean =>
 const wantsJson = ({ headers: { accept = '' } }: IncomingMessage): boolean =>
   accept.includes('application/json') && !accept.includes('text/html');
 
+/** The codings of an Accept-Encoding without those that it rules out (RFC 9110, 12.5.3): sirv takes all that are named for accepted. */
+const withoutRefused = (codings: string): string =>
+  codings
+    .split(',')
+    .filter((coding) => !/;\s*q=0(?:\.0*)?\s*$/i.test(coding))
+    .join(',');
+
 /** What the console may load and send: nothing but its own, and the files, which lie in the object store. */
 function toConsolePolicy(storeUrl: string): string {
   const store = new URL(storeUrl).origin;
@@ -97,8 +104,9 @@ export function createSite(
       response.once('close', () => file.destroy());
     });
     // A server may answer a range with the whole (RFC 9110, 14.2). sirv throws if one ends before it begins.
-    const { range } = headers;
+    const { range, 'accept-encoding': codings } = headers;
     headers.range = undefined;
+    headers['accept-encoding'] = codings && withoutRefused(codings);
     let answers = true;
     serve(request, response, () => {
       answers = isVisit(request);
@@ -106,6 +114,7 @@ export function createSite(
     });
     request.url = url;
     headers.range = range;
+    headers['accept-encoding'] = codings;
     return answers;
   };
 }

@@ -82,6 +82,10 @@ describe('what a route does not know is ignored, and named', () => {
     expect(answer.body.issues).toEqual([{ path: 'fileName', message: 'is missing' }]);
     expect(warningOf(answer)).toBe('Unknown, and ignored: filename.');
     expect(warningOf(await presign({ folderId: projectId, x: 1 }))).toBe('Unknown, and ignored: x.');
+    const listing = await ask('GET', `/list?projectId=${projectId}&metadata.colour=red&limit=0&page=2`);
+    expect([listing.status, warningOf(listing)]).toEqual([400, 'Unknown, and ignored: page.']);
+    const array = await ask('POST', '/presign', [1]);
+    expect([array.status, warningOf(array)]).toEqual([400, null]);
     const files = [{ ...photo, foo: { deep: 1 } }, { ...rest, filename: fileName, toString: 1 }, photo];
     const batch = await ask('POST', '/presign/batch', { projectId, files, atomik: true });
     expect(batch.body.results[1].problem.issues).toEqual([{ path: 'fileName', message: 'is missing' }]);

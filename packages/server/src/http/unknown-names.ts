@@ -1,3 +1,4 @@
+import { isMetadataFilter } from '@cadiz/contract';
 import { z } from 'zod';
 import type { Exchange } from './exchange.ts';
 
@@ -14,9 +15,15 @@ export function warnOfUnknownNames(exchange: Exchange, sent: unknown, read: unkn
   if (typeof sent !== 'object' || sent === null) return;
   const unknown =
     read === undefined
-      ? schema instanceof z.ZodObject && Object.keys(sent).filter((name) => !Object.hasOwn(schema.shape, name))
+      ? schema instanceof z.ZodObject && !Array.isArray(sent) && findOutermost(sent, schema)
       : collect(sent, read, '', undefined);
   if (unknown) warnOf(exchange, 'Unknown, and ignored', [...unknown]);
+}
+
+/** @param schema if it takes other names than those of its fields, they are filters of a listing */
+function findOutermost(sent: object, { shape, def }: z.ZodObject): string[] {
+  const takesFilters = def.catchall instanceof z.ZodUnknown;
+  return Object.keys(sent).filter((name) => !Object.hasOwn(shape, name) && !(takesFilters && isMetadataFilter(name)));
 }
 
 /** Names what a query has, on a route that takes none. */

@@ -53,6 +53,13 @@ describe('what is told of a data folder that cannot be used', () => {
     }
   });
 
+  test.each(['EPERM', 'EOPNOTSUPP'])('a file system that has no links is not said to be about the user: %s', (code) => {
+    const error = Object.assign(new Error('it failed'), { code, syscall: 'link', path: '/d/secrets.json.1' });
+    expect(toSentence(error)).toBe(
+      `The file system of /d has no hard links (${code}), like FAT and exFAT: set CADIZ_DATA_DIR to a folder on another disk.`,
+    );
+  });
+
   test('of a folder that a command was given, no setting is named', () => {
     const error = Object.assign(new Error('it failed'), { code: 'ENOSPC', syscall: 'write' });
     expect(toFolderSentence(error, '/b', given)).toBe(

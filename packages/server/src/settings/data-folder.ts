@@ -69,6 +69,9 @@ const phrases: [RegExp, string][] = [
 /** Errors of the whole disk: the path in such an error may be that of the file that was being copied there. */
 const ofDisk: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT', 'EROFS', 'EIO']);
 
+/** What file systems that have no hard links say of one. */
+const ofNoLinks: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
 /**
  * Why a folder cannot be used, and how to fix that, in one sentence; undefined for any other kind of error.
  * @param elsewhere what to do instead; by default, for a folder of the service
@@ -82,6 +85,8 @@ export function toFolderSentence(
   const place = ofDisk.has(code) ? folder : (error.path ?? folder);
   if (code === 'ENOENT' && syscall === 'mkdir')
     return `The folder ${place} cannot be made there (ENOENT): ${elsewhere.folder}`;
+  if (syscall === 'link' && ofNoLinks.has(code))
+    return `The file system of ${dirname(place)} has no hard links (${code}), like FAT and exFAT: ${elsewhere.disk}`;
   const remedy = remedies[code];
   return remedy && `${remedy[0](place)} (${code}): ${remedy[1](elsewhere)}`;
 }
