@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
-import { migrate } from '../db/migrate.ts';
+import { MigrationFailed, migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
@@ -67,6 +67,11 @@ test('a DATABASE_URL that is encoded wrongly is said to be so, without its passw
   const url = 'postgres://cadiz:hidden%ff@127.0.0.1:1/cadiz';
   const told = toSentence(await openDatabase({ kind: 'postgres', url }).catch((error: unknown) => error));
   expect(told).toMatch(/^DATABASE_URL cannot be used: URI malformed\. .* how its password is encoded\.$/);
+});
+
+test('a migration that fails for a reason of its own is named', () => {
+  const told = toSentence(new MigrationFailed('0003-three.sql', new Error('division by zero')));
+  expect(told).toBe('The migration 0003-three.sql failed, and nothing was changed: division by zero.');
 });
 
 describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
