@@ -93,6 +93,15 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     return { url: strange, database: pathname.slice(1), query: (sql: string) => owner.query(sql) };
   }
 
+  test('a database whose connections are all in use is said to be so', async () => {
+    const { url, query } = await createStrange();
+    await query(`alter role ${new URL(url).username} connection limit 0`);
+    const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
+    expect(toSentence(error)).toMatch(
+      / cannot be used: too many connections .*\. All connections .* are in use: .*\.$/,
+    );
+  });
+
   test('a database that the user may not connect to is not taken for a folder', async () => {
     const { url, database, query } = await createStrange();
     await query(`revoke connect on database ${database} from public`);
