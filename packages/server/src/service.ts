@@ -3,6 +3,7 @@ import { serve } from '@cadiz/http-server';
 import type { Logger } from 'pino';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
+import { requireRights } from './db/require-rights.ts';
 import { serveSnapshots } from './db/snapshots.ts';
 import type { Deps } from './deps.ts';
 import { createFeed } from './events/feed.ts';
@@ -123,6 +124,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
 
     const { applied } = await withDirectPool(config.database, db, (pool) => migrate(pool));
     log.debug({ applied }, 'Migrated the database');
+    if (db.kind === 'postgres') await requireRights(db.pool);
     if (config.database.kind === 'embedded') opened.push(await serveSnapshots(db, config.database.dataDir, log));
 
     await store.objects.prepare();

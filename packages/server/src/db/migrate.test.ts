@@ -84,7 +84,10 @@ describe.each(testableKinds)('migrate (%s)', (kind) => {
 
   it('applies all or nothing, and leaves a pool that works', async () => {
     await writeFile(join(folder, '0003-bad.sql'), 'insert into one values (3, 3); select 1/0');
-    await expect(migrate(db.pool, url())).rejects.toMatchObject({ code: '22012' });
+    await expect(migrate(db.pool, url())).rejects.toMatchObject({
+      message: 'The migration 0003-bad.sql failed, and nothing was changed: division by zero.',
+      cause: { code: '22012' },
+    });
     expect((await db.pool.query("select to_regclass('one') a, to_regclass('cadiz_migrations') b")).rows).toEqual([
       { a: null, b: null },
     ]);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile } from 'node:fs/promises';
 import type pg from 'pg';
+import { toMessage } from './database-errors.ts';
 import { findCatchUp, mergedLate } from './earlier-forms.ts';
 
 const ownFolder = new URL('../../src/db/migrations/', import.meta.url);
@@ -27,13 +28,24 @@ export class MigrationMismatch extends Error {
   override readonly name = 'MigrationMismatch';
 }
 
+/** A migration that could not be applied; the cause says why. */
+export class MigrationFailed extends Error {
+  override readonly name = 'MigrationFailed';
+
+  constructor(migration: string, cause: unknown) {
+    super(`The migration ${migration} failed, and nothing was changed: ${toMessage(cause).replace(/\.$/, '')}.`, {
+      cause,
+    });
+  }
+}
+
 /**
  * Brings the schema up to date: applies every pending SQL file, in the order of their names, in one transaction.
  * However many processes start at once, one migrates while the others wait; the lock belongs to the transaction, so it
  * works through a pooler that hands connections around. A migration that was applied in a form from before the first
  * release is brought to its last form.
  * @throws MigrationMismatch if an applied file was changed or is missing (the database belongs to a newer version), or
- *   if a pending file would come before an applied one
+ *   if a pending file would come before an applied one; MigrationFailed
  */
 export async function migrate(pool: pg.Pool, folder: URL = ownFolder): Promise<{ applied: string[] }> {
   const migrations = await readMigrations(folder);
@@ -70,7 +82,7 @@ export async function findPending(pool: pg.Pool, folder: URL = ownFolder): Promi
 /**
  * Applies pending migrations in the caller's transaction.
  * @param wanted only these, all of which this version must have in the same form; all of them by default
- * @throws MigrationMismatch
+ * @throws MigrationMismatch, MigrationFailed
  */
 export async function migrateInto(client: pg.PoolClient, wanted?: readonly Applied[]): Promise<void> {
   const migrations = await readMigrations(ownFolder);
@@ -95,7 +107,9 @@ async function applyPending(client: pg.PoolClient, migrations: Migration[]): Pro
   await catchUp(client, migrations);
   const pending = planPending(await readApplied(client), migrations);
   for (const { name, sql, sha256 } of pending) {
-    await client.query(sql);
+    await client.query(sql).catch((error: unknown) => {
+      throw new MigrationFailed(name, error);
+    });
     await client.query('insert into cadiz_migrations (name, sha256) values ($1, $2)', [name, sha256]);
   }
   return pending.map(({ name }) => name);

@@ -281,12 +281,17 @@ function unreachable(setting: string, url: string, error: unknown): DatabaseUnre
   const { host, database, port } = new pg.Client(url);
   const reason = toMessage(error).replace(/\.$/, '');
   return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. ${toAdvice(setting, reason)}`,
+    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. ${toAdvice(setting, reason, (error as pg.DatabaseError).code)}`,
   );
 }
 
+const tooManyConnections = '53300';
+
 /** PgBouncer refuses what a connection begins with, except for a few settings. */
-function toAdvice(setting: string, reason: string): string {
+function toAdvice(setting: string, reason: string, code: string | undefined): string {
+  if (code === tooManyConnections) {
+    return 'All connections that it allows are in use: lower DATABASE_POOL_SIZE, or allow more (max_connections, or the limit of the user or of the database).';
+  }
   if (!reason.startsWith('unsupported startup parameter')) return `Check ${setting}, and that the server is running.`;
   return reason.endsWith(': options')
     ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`

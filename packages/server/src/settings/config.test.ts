@@ -46,6 +46,17 @@ describe('settings', () => {
     expect(read('https://example.com/cadiz/')).toBe('https://example.com/cadiz');
   });
 
+  test('that want TLS to the database verify the whole certificate, as the driver does, unless they ask for what libpq does', () => {
+    const read = (query: string) => readConfig({ DATABASE_URL: `postgres://cadiz@db/cadiz${query}` }).database;
+    const url = (query: string) => expect.objectContaining({ url: `postgres://cadiz@db/cadiz${query}` });
+    for (const mode of ['prefer', 'require', 'verify-ca', 'verify-full']) {
+      expect(read(`?a=b&sslmode=${mode}&c=d`)).toEqual(url('?a=b&sslmode=verify-full&c=d'));
+    }
+    for (const query of ['', '?sslmode=disable', '?sslmode=no-verify', '?uselibpqcompat=true&sslmode=require']) {
+      expect(read(query)).toEqual(url(query));
+    }
+  });
+
   test('warn of a public URL under which the console does not work', () => {
     const warnings = (CADIZ_PUBLIC_URL: string) => {
       const told: string[] = [];

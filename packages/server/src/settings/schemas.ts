@@ -58,7 +58,10 @@ export const urlOf = (...protocols: string[]) => {
   });
 };
 
-/** A database: the driver knows only one host, and would look for one with a comma in its name. */
+/**
+ * A database: the driver knows only one host, and would look for one with a comma in its name. It treats these modes of TLS
+ * as `verify-full`, too, but with a warning of its own before anything else is said.
+ */
 export const postgresUrl = () =>
   z
     .string()
@@ -67,7 +70,12 @@ export const postgresUrl = () =>
         'must be a URL with one host: if a standby takes over, one that leads to the primary, as docs/operations.md shows',
       abort: true,
     })
-    .pipe(urlOf('postgres:', 'postgresql:'));
+    .pipe(urlOf('postgres:', 'postgresql:'))
+    .transform((url) =>
+      /[?&]uselibpqcompat=true(?:&|$)/.test(url)
+        ? url
+        : url.replace(/(?<=[?&]sslmode=)(?:prefer|require|verify-ca)(?=&|$)/, 'verify-full'),
+    );
 
 /**
  * The URL as browsers normalize it, without a trailing slash: `HTTPS://Example.com:443/` becomes `https://example.com`. Paths are

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
-import { migrate } from '../db/migrate.ts';
+import { MigrationFailed, migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
@@ -69,6 +69,11 @@ test('a DATABASE_URL that is encoded wrongly is said to be so, without its passw
   expect(told).toMatch(/^DATABASE_URL cannot be used: URI malformed\. .* how its password is encoded\.$/);
 });
 
+test('a migration that fails for a reason of its own is named', () => {
+  const told = toSentence(new MigrationFailed('0003-three.sql', new Error('division by zero')));
+  expect(told).toBe('The migration 0003-three.sql failed, and nothing was changed: division by zero.');
+});
+
 describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
   /** The database of somebody else, for a new user. */
   async function createStrange() {
@@ -87,6 +92,15 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     const strange = Object.assign(new URL(url), { username }).href;
     return { url: strange, database: pathname.slice(1), query: (sql: string) => owner.query(sql) };
   }
+
+  test('a database whose connections are all in use is said to be so', async () => {
+    const { url, query } = await createStrange();
+    await query(`alter role ${new URL(url).username} connection limit 0`);
+    const error: unknown = await openDatabase({ kind: 'postgres', url }).catch((reason: unknown) => reason);
+    expect(toSentence(error)).toMatch(
+      / cannot be used: too many connections .*\. All connections .* are in use: .*\.$/,
+    );
+  });
 
   test('a database that the user may not connect to is not taken for a folder', async () => {
     const { url, database, query } = await createStrange();

@@ -1,5 +1,6 @@
 import { StoreFolderUnwritable } from '@cadiz/store';
 import { DatabaseUnreachable } from '../db/database-errors.ts';
+import { MigrationFailed } from '../db/migrate.ts';
 import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
@@ -41,20 +42,28 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
     return `This user is not allowed to listen on port ${port}: set ${toPortName(port)} to 1024 or higher.`;
   if (syscall === 'getaddrinfo')
     return `The host name ${hostname} cannot be looked up (${code}): check the setting that has it, such as HOST.`;
-  if (code === readOnlyTransaction)
-    return 'The PostgreSQL database is read-only, as a standby is: set DATABASE_URL to one that can be written.';
-  if (code === insufficientPrivilege)
-    return `The PostgreSQL user is not allowed to do what this takes (${error.message}): make it the owner of its database and of the tables.`;
-  if (code === invalidSchemaName)
-    return `The PostgreSQL database has no schema for the tables (${error.message}): create one that is in its search_path, such as public.`;
-  if (code === duplicateTable)
-    return `The PostgreSQL database has tables of another program (${error.message}): set DATABASE_URL to a database that Cadiz has for itself.`;
+  const ofDatabase = toDatabaseSentence(error instanceof MigrationFailed ? error.cause : error);
+  if (ofDatabase !== undefined) return ofDatabase;
   const ofFolder =
     error instanceof StoreFolderUnwritable
       ? toFolderSentence({ name: error.name, message: error.message, code: error.reason }, error.folder)
       : toFolderSentence(error, path ?? 'the data folder');
   if (ofFolder !== undefined) return ofFolder;
   return /^(?:[A-Z]|--).*\.$/s.test(error.message) ? error.message : `${who} could not start: ${error.message}`;
+}
+
+/** What a statement of a start or a migration was refused for, and how to fix it; undefined for anything else. */
+function toDatabaseSentence(error: unknown): string | undefined {
+  const { code, message } = error as SystemError;
+  if (code === readOnlyTransaction)
+    return 'The PostgreSQL database is read-only, as a standby is: set DATABASE_URL to one that can be written.';
+  if (code === insufficientPrivilege)
+    return `The PostgreSQL user is not allowed to do what this takes (${message}): make it the owner of its database and of the tables.`;
+  if (code === invalidSchemaName)
+    return `The PostgreSQL database has no schema for the tables (${message}): create one that is in its search_path, such as public.`;
+  if (code === duplicateTable)
+    return `The PostgreSQL database has tables of another program (${message}): set DATABASE_URL to a database that Cadiz has for itself.`;
+  return undefined;
 }
 
 function toPortName(port: number | undefined): string {

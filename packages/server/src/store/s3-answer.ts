@@ -89,6 +89,7 @@ export function requireCount(text: string): number {
   return count;
 }
 
+/** Also without the mark of a proxy that may change how an answer is encoded (RFC 9110, 8.8.1): the store's ETag is what remains. */
 export function withoutQuotes(etag: string): string {
-  return etag.replace(/^"|"$/g, '');
+  return etag.replace(/^(?:W\/)?"|"$/g, '');
 }

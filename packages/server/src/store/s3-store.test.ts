@@ -134,6 +134,13 @@ describe('head', () => {
     expect(await objects.head(`${randomUUID()}/nothing`)).toBeUndefined();
   });
 
+  test('gives the ETag of the store if a proxy has marked it as weak', async () => {
+    const endpoint = await serveRaw((socket) =>
+      socket.write('HTTP/1.1 200 OK\r\nContent-Length: 7\r\nETag: W/"e-2"\r\n\r\n'),
+    );
+    expect(await adapterWith({ endpoint }).head('a')).toEqual({ sizeBytes: 7, etag: 'e-2' });
+  });
+
   test('gives the size and the ETag without its quotes', async () => {
     const bytes = randomBytes(70_000);
     const key = `${randomUUID()}/a`;

@@ -51,3 +51,13 @@ test('what is no credential stays', () => {
   const text = 'cz_live_ begins a key, /api/storage/archives/{token} is a route, and Bearer is a scheme';
   expect(JSON.parse(logged({}, text)).msg).toBe(text);
 });
+
+test('the reason of an error follows its sentence without a full stop', () => {
+  const error = new Error('The object store does not answer.', {
+    cause: new Error('connect ECONNREFUSED 127.0.0.1:9'),
+  });
+  expect(JSON.parse(logged({ error }, 'It failed')).error.message).toBe(
+    'The object store does not answer: connect ECONNREFUSED 127.0.0.1:9',
+  );
+  expect(JSON.parse(logged({ error: 'a string' }, 'It failed')).error).toBe('a string');
+});

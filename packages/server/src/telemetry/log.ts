@@ -6,9 +6,17 @@ import { type DestinationStream, type Level, type Logger, type LoggerOptions, pi
  */
 const ofRows = ['detail', 'where', 'internalQuery', 'parameters'];
 
+/** pino puts a colon between the messages of an error and its cause, also where the first is a sentence. */
+function toFields(error: Error) {
+  const fields = pino.stdSerializers.err(error);
+  if (error instanceof Error) fields.message = fields.message.replaceAll('.: ', ': ');
+  return fields;
+}
+
 /** The options of every log, whatever its level and destination. */
 export const logOptions = {
   errorKey: 'error',
+  serializers: { error: toFields },
   redact: { paths: ofRows.flatMap((name) => [`error.${name}`, `error.*.${name}`]), remove: true },
 } satisfies LoggerOptions;
 

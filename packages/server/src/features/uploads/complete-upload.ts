@@ -7,6 +7,7 @@ import { type Inspected, inspectObject } from '../../content/inspect-content.ts'
 import type { Deps } from '../../deps.ts';
 import { type Issue, Problem } from '../../problem.ts';
 import type { NamedPart, ObjectFacts, StoredPart } from '../../store/object-store.ts';
+import { withoutQuotes } from '../../store/s3-answer.ts';
 import { findTicketMetadata, withTicketMetadata } from '../../tickets/reservations.ts';
 import { type FileView, toFileView } from '../../views/file-view.ts';
 import { discardUpload } from './discard-upload.ts';
@@ -114,7 +115,7 @@ function requireParts(
 ): StoredPart[] {
   const numbers = Array.from({ length: countParts(file_size, part_size) }, (_, index) => index + 1);
   const stored = new Map(arrived.map((part) => [part.partNumber, part]));
-  const etags = named && new Map(named.map(({ partNumber, etag }) => [partNumber, etag.replace(/^"|"$/g, '')]));
+  const etags = named && new Map(named.map(({ partNumber, etag }) => [partNumber, withoutQuotes(etag)]));
   const issues: Issue[] = [];
   const parts: StoredPart[] = [];
   for (const partNumber of numbers) {

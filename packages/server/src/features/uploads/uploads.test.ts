@@ -441,6 +441,13 @@ describe('completion', () => {
     expect((await complete(upload, { parts: [...others, two] })).status).toBe(200);
   });
 
+  test('with ETags that a proxy has marked as weak', async () => {
+    const upload = await begin(large.length);
+    const parts = await putParts(upload, large, [1, 2, 3]);
+    const weak = parts.map(({ partNumber, etag }) => ({ partNumber, etag: `W/${etag}` }));
+    expect((await complete(upload, { parts: weak })).status).toBe(200);
+  });
+
   test('with another ETag names the part', async () => {
     const upload = await arrive();
     const answer = await complete(upload, { parts: [{ partNumber: 1, etag: '"0123456789abcdef0123456789abcdef"' }] });
