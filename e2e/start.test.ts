@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -7,7 +6,6 @@ import { type AddressInfo, createServer } from 'node:net';
 import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockFolder } from '@cadiz/store';
-import pg from 'pg';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import {
   cleanUp,
@@ -20,7 +18,6 @@ import {
   type Settings,
   startService,
   stopService,
-  testedSettings,
 } from './service.ts';
 
 let settings: Settings = {};
@@ -97,27 +94,6 @@ describe('a start that cannot succeed says why in one sentence', () => {
     expect(await refusal({ ...settings, ...s3 })).toMatch(
       /^The object store at http:\S+ does not answer: nothing listens there\. Check S3_ENDPOINT, and that the store is running\.$/,
     );
-  });
-
-  it.runIf(process.env.TEST_DATABASE_URL)('the user of the database lacks rights on a table', async () => {
-    await cleanUp(settings);
-    settings = await testedSettings();
-    await stopService(await startService(settings));
-    const clerk = new URL(settings.DATABASE_URL ?? '');
-    clerk.username = `clerk_${randomBytes(4).toString('hex')}`;
-    const client = new pg.Client({ connectionString: settings.DATABASE_URL });
-    await client.connect();
-    try {
-      await client.query(`create role ${clerk.username} login;
-        grant select, insert, update, delete on all tables in schema public to ${clerk.username};
-        revoke all on operations from ${clerk.username}`);
-      expect(await refusal({ ...settings, DATABASE_URL: clerk.href })).toMatch(
-        /^The PostgreSQL user is not allowed to .* in these tables: operations\. /,
-      );
-    } finally {
-      await client.query(`drop owned by ${clerk.username}; drop role ${clerk.username}`);
-      await client.end();
-    }
   });
 
   it('a setting is wrong', async () => {
