@@ -314,6 +314,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     };
     await rowOf(page, 'a').click();
     await chooses(['Escape', 'ArrowDown', 'ArrowDown', 'Shift+ArrowDown', 'Shift+ArrowDown'], ['c', 'd', 'e']);
+    // Said to those who do not see it.
+    await page.getByRole('status').getByText('3 selected').waitFor();
     await chooses(['Shift+ArrowUp'], ['c', 'd']);
     await chooses(['Shift+ArrowUp', 'Shift+ArrowUp'], ['b', 'c']);
     await rowOf(page, 'a').click();
@@ -434,6 +436,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(folder.url()).toContain(`/files/${inside?.id}?sort=createdAt&order=desc`);
     const preview = await opened(name('a.txt').click({ modifiers: ['Control'] }));
     await preview.getByText('This is a.txt.').waitFor();
+    expect(await preview.title()).toBe('a.txt · Cadiz');
     expect(await page.locator('[aria-selected=true]').count()).toBe(0);
     expect(await page.getByRole('dialog').count()).toBe(0);
     // With Shift, names belong to their rows.
@@ -444,6 +447,9 @@ describe.runIf(triesJourneys)('the file browser', () => {
     // Without any of these, they open here.
     await name('b.txt').click();
     await page.getByText('This is b.txt.').waitFor();
+    expect(await page.title()).toBe('b.txt · Cadiz');
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.title()).toBe('Tabs · Cadiz');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -568,6 +574,25 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const away = page.getByText('Cadiz does not answer.');
     await tested.whileStopped(() => away.waitFor({ timeout: 30_000 }));
     await away.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
+  test('says that the service has not answered yet, and goes on once it has', async () => {
+    const { projectId, cadiz } = await createFilled('Slow');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner('/account');
+    await page.getByRole('heading', { name: 'Account' }).waitFor();
+    const { over, release } = createHold();
+    await page.route(/\/api\//, async (route) => {
+      await over;
+      await route.continue();
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files`);
+    await page.getByRole('status').getByText('Cadiz has not answered yet.').waitFor();
+    release();
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(await page.getByText('Cadiz has not answered yet.').count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
 

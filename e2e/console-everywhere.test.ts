@@ -168,6 +168,21 @@ describe.runIf(triesJourneys)('every screen', () => {
     await page.context().close();
   }, 300_000);
 
+  test('is on paper without what is beneath a dialog, which is there as a whole', async () => {
+    const page = await tested.openAsOwner('/account', { viewport: { width: 1440, height: 300 } });
+    await show(page, screens.keys ?? '');
+    await page.getByRole('button', { name: 'Create key' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Expires').waitFor();
+    await page.emulateMedia({ media: 'print' });
+    expect(await page.locator('main, .backdrop').filter({ visible: true }).count()).toBe(0);
+    const isCut = (one: Element) =>
+      one.scrollHeight > one.clientHeight && getComputedStyle(one).overflowY !== 'visible';
+    expect(await dialog.locator('.in').evaluate(isCut)).toBe(false);
+    expect(await dialog.evaluate((one) => one.scrollHeight > innerHeight)).toBe(true);
+    await page.context().close();
+  });
+
   test('has room for its words, which are longest in German: on a wall, a tablet, enlarged, and on a small phone', async () => {
     const sizes = [
       { width: 3840, height: 2160 },
@@ -209,6 +224,35 @@ describe.runIf(triesJourneys)('every screen', () => {
       await page.context().close();
     },
   );
+
+  test('has in sight what can be done with keys, tickets and people', async () => {
+    const projectId = await tested.createProject('In sight');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.tickets.create({ maxFiles: 20, maxBytes: 1_000_000 });
+    const guest = await tested.openAsMember(projectId, 'viewer', '/projects');
+    await guest.context().close();
+    const page = await tested.openAsOwner('/account', { locale: 'de-DE' });
+    // A click at its middle finds it, without anything being scrolled before.
+    const isInSight = (button: Element) => {
+      const { x, y, width, height } = button.getBoundingClientRect();
+      return button.contains(document.elementFromPoint(x + width / 2, y + height / 2));
+    };
+    const at = `/projects/${projectId}`;
+    for (const [path, name] of [
+      [`${at}/keys`, 'Aktionen für Look'],
+      [`${at}/tickets`, /^Ticket von .* widerrufen$/],
+      ['/users', 'Mehr Aktionen für Vera the viewer'],
+    ] as const) {
+      await show(page, path);
+      for (const width of [721, 768, 900, 1081, 1280, 1440]) {
+        await page.setViewportSize({ width, height: 700 });
+        await isStill(page);
+        expect(await page.getByRole('button', { name }).evaluate(isInSight), `${path} at ${width}`).toBe(true);
+      }
+    }
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 
   test('has room on small phones for names, and for all that can be done with them', async () => {
     const projectId = await tested.createProject('Small phones');

@@ -192,7 +192,15 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
   test('sees in one window what was done in the other', async () => {
     const { projectId, cadiz } = await openProject('In two windows');
     await cadiz.upload(toFile('a.txt'));
+    const { id } = await cadiz.upload(toFile('b.txt'));
     const page = await openFiles(projectId);
+    // A preview has just asked for a URL, which is no change of its window.
+    await page.getByRole('link', { name: 'b.txt' }).click();
+    await page.locator('.text-stage').waitFor();
+    await tested.ask('DELETE', `/api/storage/files/${id}`);
+    await page.getByRole('heading', { name: 'This file is not here' }).waitFor();
+    await tested.ask('DELETE', `/api/storage/trash?projectId=${projectId}`);
+    await page.keyboard.press('Escape');
     const other = await tested.openAsOwner(`/projects/${projectId}/trash`);
     await other.getByText('The trash is empty').waitFor();
     await page.getByRole('row', { name: 'a.txt' }).click();
@@ -218,6 +226,27 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.getByText('The role viewer does not allow this').waitFor();
     await upload.waitFor({ state: 'detached', timeout: 60_000 });
     await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is told why an invitation is refused that was begun in another role', async () => {
+    const { projectId } = await openProject('No longer an owner');
+    const page = await tested.openAsMember(projectId, 'editor', '/account');
+    const members = `/api/projects/${projectId}/members`;
+    const { members: all } = await tested.ask<{ members: { userId: string; role: string }[] }>('GET', members);
+    const member = `${members}/${all.find(({ role }) => role === 'editor')?.userId}`;
+    await tested.ask('PATCH', member, { role: 'owner' });
+    await page.goto(`${tested.url}/projects/${projectId}/members`);
+    await page.getByRole('button', { name: 'Invite' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invite' });
+    await dialog.getByLabel('E-mail').fill('grace@example.com');
+    await tested.ask('PATCH', member, { role: 'viewer' });
+    await page.keyboard.press('Enter');
+    // The page knows by then.
+    await page.locator('.bar .btn.main').waitFor({ state: 'detached' });
+    await dialog.getByText('The role viewer does not allow this').waitFor({ timeout: 10_000 });
+    expect(await dialog.getByLabel('E-mail').inputValue()).toBe('grace@example.com');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -193,6 +193,8 @@ describe.runIf(triesJourneys)('uploads', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('“A.txt” is here already').waitFor();
     await dialog.getByText('2 more of your 4 files').waitFor();
+    // The arrow keys choose at once.
+    await page.waitForFunction(() => document.activeElement?.matches('[type=radio]:checked'));
     expect(await findBarriers(page)).toEqual([]);
     await dialog.getByText('Yours becomes “A (2).txt”.').waitFor();
     await dialog.getByRole('button', { name: 'Keep both' }).click();

@@ -45,8 +45,14 @@ export function whenUnanswered(listener: typeof onFailure): void {
 /** Requests on their way that may give the session another token, as a change of the password does. */
 const renewals = new Set<Promise<Response>>();
 
+const pathOf = (input: Parameters<typeof fetch>[0]) => new URL(input instanceof Request ? input.url : input).pathname;
+
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
-  method !== 'GET' && /^\/api\/(?:auth|account)\//.test(new URL(input instanceof Request ? input.url : input).pathname);
+  method !== 'GET' && /^\/api\/(?:auth|account)\//.test(pathOf(input));
+
+/** Asking for URLs of files, as a preview does, changes nothing. */
+const isChange = (input: Parameters<typeof fetch>[0], method = 'GET') =>
+  method !== 'GET' && !/\/urls?$/.test(pathOf(input));
 
 let changedAt = Number.NEGATIVE_INFINITY;
 
@@ -72,7 +78,7 @@ function hear(answer: Response): void {
 }
 
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  if (init?.method !== undefined && init.method !== 'GET') changedAt = performance.now();
+  if (isChange(input, init?.method)) changedAt = performance.now();
   const answer = fetch(input, init);
   // Whoever has asked is told if it fails. What nobody waits for any more has not failed.
   answer.then(hear, (error) => {

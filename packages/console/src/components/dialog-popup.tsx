@@ -2,6 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { text } from '../text/text.ts';
+import '../styles/screens/dialog-print.css';
 
 export interface DialogProps {
   open: boolean;

@@ -1,7 +1,8 @@
 import type { LucideIcon } from 'lucide-react';
-import { type ReactNode, useSyncExternalStore } from 'react';
+import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { everyMinute, readMinute } from '../clock.ts';
 import { formatAgo, formatExactly } from '../format.ts';
+import { text } from '../text/text.ts';
 
 /** Small parts that many screens use. */
 
@@ -95,13 +96,26 @@ export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
   );
 }
 
+/** After how long it is said that there is no answer yet. */
+const slowMilliseconds = 5000;
+
 /** Bars in the place of rows that are being loaded. */
 export function Skeleton({ rows = 6 }: { rows?: number }) {
+  const [isSlow, setSlow] = useState(false);
+  useEffect(() => {
+    const timer = setTimeout(() => setSlow(true), slowMilliseconds);
+    return () => clearTimeout(timer);
+  }, []);
   return (
-    <div className="skeletons" aria-hidden="true">
+    <div className="skeletons">
       {Array.from({ length: rows }, (_, row) => (
         <div className="skel" key={row} />
       ))}
+      {isSlow && (
+        <p className="second" role="status">
+          {text.errors.slow}
+        </p>
+      )}
     </div>
   );
 }

@@ -14,13 +14,7 @@ import { useTitle } from './title.ts';
 export const InShell = createContext(false);
 
 /** While a screen is being loaded. */
-export function Pending() {
-  return (
-    <div aria-busy="true">
-      <Skeleton />
-    </div>
-  );
-}
+export const Pending = () => <Skeleton />;
 
 /** A screen that failed: the service refused something, or the page itself has a mistake. */
 export function ScreenProblem({ error }: { error: unknown }) {

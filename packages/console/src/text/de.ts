@@ -51,6 +51,7 @@ export const de: Widen<typeof en> = {
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
     unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
+    slow: 'Cadiz hat noch nicht geantwortet. Sobald es das tut, geht es hier weiter.',
     unexpected: (status: number) =>
       `Etwas, das vor Cadiz steht, hat an seiner Stelle geantwortet (${status}). Versuche es gleich noch einmal.`,
     notFound: 'Hier ist nichts',

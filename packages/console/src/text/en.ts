@@ -50,6 +50,7 @@ export const en = {
     requestId: 'Request id',
     copyDetails: 'Copy the details',
     unreachable: 'Cadiz could not be reached. Try again in a moment.',
+    slow: 'Cadiz has not answered yet. This goes on as soon as it does.',
     unexpected: (status: number) =>
       `Something in front of Cadiz has answered in its place (${status}). Try again in a moment.`,
     notFound: 'There is nothing here',

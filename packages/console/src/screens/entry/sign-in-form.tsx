@@ -9,6 +9,7 @@ import { methodsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { useForm } from './form.ts';
 import { signInWithPasskey } from './passkey.ts';
+import '../../styles/screens/sign-in-form.css';
 
 interface SignInFormProps {
   /** Called with a session there. The form is busy until it has ended, and shows what it throws. */

@@ -65,7 +65,9 @@ function Folder(place: Place) {
   const crumbs = breadcrumbs.length > 0 ? breadcrumbs : [{ id: null, name: projectName }];
   const title = crumbs.at(-1)?.name ?? '';
   const parent = crumbs.at(-2);
-  const heading = useTitle(title);
+  // Windows with files of one folder are told apart.
+  const [previewed, setPreviewed] = useState<string>();
+  const heading = useTitle(previewed ?? title);
   usePaste(projectId, folderId, canChange);
 
   const onSort = (sort: Sort) => {
@@ -176,6 +178,7 @@ function Folder(place: Place) {
             gapAt={gapAt}
             onMore={listing.loadMore}
             fileId={search.file}
+            onNamed={setPreviewed}
           />
         </Suspense>
       )}
@@ -315,7 +318,9 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
   return (
     <div className="subbar sel" role="toolbar" aria-label={files.selection}>
       <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
-      <b className="num">{files.selected(count, countExcepted(chosen))}</b>
+      <b className="num" role="status">
+        {files.selected(count, countExcepted(chosen))}
+      </b>
       {isKnown && <span className="num second only-wide">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (

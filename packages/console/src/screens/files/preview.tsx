@@ -22,6 +22,8 @@ interface PreviewProps extends Loaded {
   /** Loads more of the list. */
   onMore: (side: Side) => void;
   fileId: string;
+  /** Called with the name of the file once it is known, and with nothing when the preview closes. */
+  onNamed: (name: string | undefined) => void;
 }
 
 /** To the file before or after this one. */
@@ -31,7 +33,7 @@ type Step = 1 | -1;
 const farthest = 2000;
 
 /** One file, over everything else: what it shows, and all that is known of it. */
-export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewProps) {
+export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: PreviewProps) {
   const navigate = useNavigate();
   const frame = useRef<HTMLDivElement>(null);
   const details = useRef<HTMLElement>(null);
@@ -84,6 +86,11 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
   // Its id alone leads to a file of another project too, which is not one of this.
   const isMissing = isGone(query.error) || (query.data !== undefined && query.data.projectId !== projectId);
   const file = isMissing ? undefined : query.data;
+  const name = file?.fileName;
+  useEffect(() => {
+    onNamed(name);
+    return () => onNamed(undefined);
+  }, [name, onNamed]);
   return (
     <Dialog.Root open onOpenChange={(isOpen) => !isOpen && close()}>
       <Dialog.Portal>
@@ -91,7 +98,7 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId }: PreviewPr
           ref={frame}
           initialFocus={isAtDetails ? details : frame}
           className="view"
-          aria-label={file?.fileName ?? preview.title}
+          aria-label={name ?? preview.title}
           onKeyDown={onKeyDown}
         >
           <header>

@@ -52,7 +52,8 @@ export function Members() {
       </ul>
       {leaving && <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />}
       {isOwner && <Invitations projectId={projectId} />}
-      {isOwner && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
+      {/* Whoever is no owner any more is still told why it was refused. */}
+      {(isOwner || isInviting) && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
     </Page>
   );
 }

@@ -1,5 +1,5 @@
 import { FileImage } from 'lucide-react';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Check } from '../../components/field.tsx';
@@ -15,13 +15,11 @@ export function ConflictDialog({ question: { conflict, answer } }: { question: Q
   const { name, mine, theirs, folderName, others, count } = conflict;
   const [how, setHow] = useState<Decision['how']>('keep');
   const [isForAll, setForAll] = useState(false);
-  const first = useRef<HTMLInputElement>(null);
   const { uploads: words } = text;
   return (
     <Dialog
       open
       width="w"
-      initialFocus={first}
       onClose={() => answer(undefined)}
       title={words.taken(name)}
       lead={others > 0 ? words.othersTaken(others, count, folderName) : words.takenIn(folderName)}
