@@ -86,12 +86,14 @@ export const longTests = [
  */
 export const beforeRelease = [
   'e2e/admin-objects.test.ts',
+  'e2e/cli-account.test.ts',
   'e2e/cli-completion.test.ts',
   'e2e/cli-import-others.test.ts',
   'e2e/clients/clients.test.ts',
   'e2e/downloads-in-chromium.test.ts',
   'e2e/links-in-chromium.test.ts',
   'e2e/orphans.test.ts',
+  'e2e/passkeys-in-chromium.test.ts',
   'e2e/rolling-restart.test.ts',
   'e2e/site-in-chromium.test.ts',
   'e2e/tickets-killed.test.ts',
@@ -123,8 +125,8 @@ export const beforeReleaseOnPostgres = [
   'packages/server/src/identity/second-factor/second-factor.test.ts',
 ];
 
-/** The journeys through the console that `.ci/run` makes: what most people do most days. The others are left to releases. */
-export const dailyJourneys = ['e2e/console.test.ts', 'e2e/console-uploads.test.ts'];
+/** The journeys through the console that `.ci/run` makes beside `e2e/console-files.test.ts`, which runs on PostgreSQL. The others are left to releases. */
+export const dailyJourneys = ['e2e/console.test.ts'];
 
 /** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */
 export const againInCi = [
