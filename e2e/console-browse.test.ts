@@ -1084,6 +1084,43 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('keeps the name of a file that somebody else deletes open, and does nothing to the next', async () => {
+    const { projectId, cadiz } = await createFilled('Deleted names');
+    await fill(cadiz, ['a.txt', 'b.txt']);
+    const [a, b] = (await cadiz.files.page({ sort: 'name' })).files;
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const field = page.getByLabel('New name');
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('har');
+    await cadiz.files.delete(a?.id ?? '');
+    await page.getByText('It is no longer in this list').waitFor();
+    await page.keyboard.type('bour');
+    await page.keyboard.press('Delete');
+    expect(await field.inputValue()).toBe('harbourtxt');
+    await page.keyboard.press('Enter');
+    // The service says more of it.
+    await page.getByRole('alert').filter({ hasText: 'There is no such file' }).waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt']);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    // Whoever leaves it goes on at the next.
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await expect.poll(() => textOfFocus(page)).toContain('b.txt');
+
+    // It is so for the only one too, and for a click elsewhere.
+    await page.keyboard.press('F2');
+    await cadiz.files.delete(b?.id ?? '');
+    await page.getByText('It is no longer in this list').waitFor();
+    await page.keyboard.type('harbour');
+    expect(await field.inputValue()).toBe('harbour.txt');
+    await page.getByLabel('Search this folder').click();
+    await field.waitFor({ state: 'detached' });
+    await page.getByText('Drop files or folders here').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('renames one after the other with Tab, and keeps a name that is refused open', async () => {
     const { projectId, cadiz } = await createFilled('Names');
     await cadiz.folders.ensure(['a', 'b', 'c']);

@@ -208,6 +208,7 @@ export const de: Widen<typeof en> = {
     newFolder: 'Neuer Ordner',
     folderName: 'Name des Ordners',
     newName: 'Neuer Name',
+    notListed: 'Das steht nicht mehr in dieser Liste: Vielleicht wurde es gelöscht oder verschoben.',
     open: 'Öffnen',
     download: 'Herunterladen',
     rename: 'Umbenennen',

@@ -205,6 +205,7 @@ export const en = {
     newFolder: 'New folder',
     folderName: 'Name of the folder',
     newName: 'New name',
+    notListed: 'It is no longer in this list: somebody may have deleted or moved it.',
     open: 'Open',
     download: 'Download',
     rename: 'Rename',
