@@ -3,7 +3,14 @@ import type { Client } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { hasZipTools, readZip } from '../packages/server/test/zip-tools.ts';
-import { type ConsoleUnderTest, createHold, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import {
+  type ConsoleUnderTest,
+  createHold,
+  findBarriers,
+  findFlaws,
+  startConsole,
+  triesJourneys,
+} from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -37,6 +44,8 @@ const rowOf = (page: Page, name: string) =>
 const tileOf = (page: Page, name: string) =>
   page.getByRole('gridcell').filter({ has: page.getByRole('link', { name, exact: true }) });
 const dialogOf = (page: Page) => page.getByRole('dialog');
+const labelOfFocus = (page: Page) => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+const textOfFocus = (page: Page) => page.evaluate(() => document.activeElement?.textContent);
 /** Draws no frame of a page until the function that it returns is called. */
 async function holdFrames(page: Page): Promise<() => Promise<void>> {
   const held = await page.evaluateHandle(() => {
@@ -82,7 +91,10 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.press('Shift+ArrowDown');
     await page.getByText('2 selected').waitFor();
     await page.keyboard.press('m');
-    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('archive');
+    await expect.poll(() => labelOfFocus(page)).toBe('Find a folder');
+    await dialogOf(page).getByRole('button', { name: 'archive' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe('archive');
     // They are here already.
     expect(
       await dialogOf(page)
@@ -226,6 +238,87 @@ describe.runIf(triesJourneys)('the file browser', () => {
     }
     await main.click();
     await expect.poll(() => namesIn(cadiz, outer)).toEqual(['inner', 'a.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('moves what is chosen to a folder that is found by its name', async () => {
+    const { projectId, cadiz } = await createFilled('Found folders');
+    await cadiz.folders.ensure(['archive/2026/Press kit', 'drafts/press cuttings', 'winter']);
+    await fill(cadiz, ['a.txt', 'press.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('m');
+    const dialog = dialogOf(page);
+    await expect.poll(() => labelOfFocus(page)).toBe('Find a folder');
+    // Wherever they are, and no files.
+    await page.keyboard.type('press');
+    await dialog.getByRole('button', { name: 'Press kit archive / 2026' }).waitFor();
+    await dialog.getByText('2 found').waitFor();
+    expect(await dialog.getByRole('listitem').count()).toBe(2);
+    expect(await findFlaws(page)).toEqual([]);
+    await page.keyboard.press('ArrowDown');
+    expect(await textOfFocus(page)).toContain('press cuttings');
+    await page.keyboard.press('ArrowDown');
+    expect(await textOfFocus(page)).toContain('Press kit');
+    await page.keyboard.press('ArrowUp');
+    await page.keyboard.press('ArrowUp');
+    expect(await labelOfFocus(page)).toBe('Find a folder');
+    // Escape takes back what was typed, and only then the dialog.
+    await page.keyboard.press('Escape');
+    await dialog.getByRole('button', { name: 'winter' }).waitFor();
+    await page.keyboard.type('nowhere');
+    await dialog.getByText('No folder is called “nowhere”').waitFor();
+    await page.getByLabel('Find a folder').fill('press k');
+    await dialog.getByText('1 found').waitFor();
+    await page.keyboard.press('Enter');
+    await expect.poll(() => textOfFocus(page)).toBe('Move to Press kit');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => namesIn(cadiz, 'archive/2026/Press kit')).toEqual(['a.txt']);
+
+    // A folder does not go into itself, however deep that was found.
+    await rowOf(page, 'archive').click({ position: { x: 700, y: 10 } });
+    await page.keyboard.press('m');
+    await page.getByLabel('Find a folder').fill('press');
+    await dialog.getByText('2 found').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Press kit' }).isDisabled()).toBe(true);
+    expect(await dialog.getByRole('button', { name: 'press cuttings' }).isEnabled()).toBe(true);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('moves what is chosen to a folder that is created for it', async () => {
+    const { projectId, cadiz } = await createFilled('Created for it');
+    await cadiz.folders.ensure(['drafts']);
+    await fill(cadiz, ['a.txt'], 'drafts');
+    const page = await tested.openAsOwner(
+      `/projects/${projectId}/files/${(await cadiz.folders.getByPath('drafts')).id}`,
+    );
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('m');
+    const dialog = dialogOf(page);
+    // It is said why the button is off, and which of the folders it is.
+    await dialog.getByRole('navigation').getByText('It is here').waitFor();
+    expect(await dialog.getByRole('button', { name: 'Move to drafts' }).isDisabled()).toBe(true);
+    // The way up is there on a phone as well.
+    await page.setViewportSize({ width: 360, height: 780 });
+    await dialog.getByRole('button', { name: 'Created for it' }).click();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await dialog.getByRole('button', { name: 'drafts It is here' }).waitFor();
+    await dialog.getByRole('button', { name: 'New folder' }).click();
+    await expect.poll(() => labelOfFocus(page)).toBe('Name of the folder');
+    await page.keyboard.press('Escape');
+    expect(await textOfFocus(page)).toBe('New folder');
+    await page.keyboard.press('Enter');
+    await page.getByLabel('Name of the folder').fill('Drafts');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('alert').waitFor();
+    expect(await findFlaws(page)).toEqual([]);
+    await page.getByLabel('Name of the folder').fill('winter');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => textOfFocus(page)).toBe('Move to winter');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => namesIn(cadiz, 'winter')).toEqual(['a.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -987,6 +1080,43 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.keyboard.type('d');
     await expect.poll(() => search.inputValue()).toBe('cd');
     expect(await namesIn(cadiz, null)).toEqual(['c', '日本']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('keeps the name of a file that somebody else deletes open, and does nothing to the next', async () => {
+    const { projectId, cadiz } = await createFilled('Deleted names');
+    await fill(cadiz, ['a.txt', 'b.txt']);
+    const [a, b] = (await cadiz.files.page({ sort: 'name' })).files;
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const field = page.getByLabel('New name');
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('F2');
+    await page.keyboard.type('har');
+    await cadiz.files.delete(a?.id ?? '');
+    await page.getByText('It is no longer in this list').waitFor();
+    await page.keyboard.type('bour');
+    await page.keyboard.press('Delete');
+    expect(await field.inputValue()).toBe('harbourtxt');
+    await page.keyboard.press('Enter');
+    // The service says more of it.
+    await page.getByRole('alert').filter({ hasText: 'There is no such file' }).waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt']);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    // Whoever leaves it goes on at the next.
+    await page.keyboard.press('Escape');
+    await field.waitFor({ state: 'detached' });
+    await expect.poll(() => textOfFocus(page)).toContain('b.txt');
+
+    // It is so for the only one too, and for a click elsewhere.
+    await page.keyboard.press('F2');
+    await cadiz.files.delete(b?.id ?? '');
+    await page.getByText('It is no longer in this list').waitFor();
+    await page.keyboard.type('harbour');
+    expect(await field.inputValue()).toBe('harbour.txt');
+    await page.getByLabel('Search this folder').click();
+    await field.waitFor({ state: 'detached' });
+    await page.getByText('Drop files or folders here').waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

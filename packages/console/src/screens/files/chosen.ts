@@ -46,6 +46,10 @@ export interface Target {
 export const toParent = (entry: Entry): string | null =>
   entry.kind === 'file' ? entry.item.folderId : entry.item.parentId;
 
+/** Whether all of them are in a folder. */
+export const areIn = ({ entries, select }: Chosen, id: string | null): boolean =>
+  select ? select.folder === id : entries.every((entry) => toParent(entry) === id);
+
 /** Whether moving entries to a folder would change anything, and can be. */
 export const mayMoveTo = ({ entries }: Chosen, id: string | null): boolean =>
   entries.every((entry) => entry.id !== id) && entries.some((entry) => toParent(entry) !== id);

@@ -1,4 +1,4 @@
-import type { Counts, Listing, Many, Operation } from '@cadiz/client';
+import type { Counts, Folder, Listing, Many, Operation } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
 import { clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
@@ -133,6 +133,13 @@ export async function download(projectId: string, entries: readonly Entry[]): Pr
   } catch (error) {
     void toastError(error);
   }
+}
+
+/** @throws CadizError, such as folder_exists */
+export async function createFolder(projectId: string, name: string, parent: string | null): Promise<Folder> {
+  const folder = await clientOf(projectId).folders.create(name, { parent });
+  await refresh(projectId);
+  return folder;
 }
 
 /** @throws CadizError, such as folder_exists */

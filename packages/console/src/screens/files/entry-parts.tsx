@@ -19,6 +19,8 @@ export interface EntryProps {
   /** Whether the arrow keys are at it. */
   isCurrent: boolean;
   isRenamed: boolean;
+  /** Whether the listing no longer has it, and it is shown for its name alone, which is being edited. */
+  isGone: boolean;
   /** Whether the folder that it is in is shown: not where everything shown is in one. */
   hasPath: boolean;
   /** Whether there is room for its name only, with a line below it. */
@@ -78,9 +80,11 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
  * The name, a link to the entry; or the field for another name. It is a plain link: hundreds of them come and go in a
  * second while one scrolls, and those of the router each work out their address anew.
  */
-export function EntryName({ projectId, entry, href, isRenamed, commands }: EntryProps) {
-  if (isRenamed)
-    return <NameField projectId={projectId} entry={entry} onDone={(step) => commands.renamed(entry, step)} />;
+export function EntryName({ projectId, entry, href, isRenamed, isGone, commands }: EntryProps) {
+  if (isRenamed) {
+    const onDone = (step?: 1 | -1) => commands.renamed(entry, step);
+    return <NameField projectId={projectId} entry={entry} isGone={isGone} onDone={onDone} />;
+  }
   return (
     <a
       href={href}

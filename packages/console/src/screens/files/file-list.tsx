@@ -18,6 +18,7 @@ import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
 import { type Entry, type Loaded, readAhead, type Side, toLook, toPlace } from './use-listing.ts';
+import type { Renaming } from './use-renaming.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
@@ -35,6 +36,7 @@ interface FileListProps extends Loaded {
   total: number | null | undefined;
   search: FilesSearch;
   selection: EntrySelection;
+  renaming: Renaming;
   canChange: boolean;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
@@ -46,13 +48,12 @@ interface FileListProps extends Loaded {
 
 /** The rows or tiles of a listing: only those in sight are drawn, and more are loaded as one scrolls. */
 export function FileList(props: FileListProps) {
-  const { projectId, entries, gapAt = entries.length, total, search, selection, canChange, onMore } = props;
+  const { projectId, entries, gapAt = entries.length, total, search, selection, renaming, canChange, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
   // Others may have added something before it; and if it is gone, the keys go on where it was.
   const found = useMemo(() => entries.findIndex(({ id }) => id === currentId), [entries, currentId]);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
-  const [renamed, setRenamed] = useState<string>();
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
@@ -118,13 +119,13 @@ export function FileList(props: FileListProps) {
       remove: (chosen) => now.current.onRemove(chosen),
       share: (file) => now.current.onShare(file),
       showDetails: (file) => now.current.open(file, true),
-      rename: ({ id }) => setRenamed(id),
+      rename: ({ id }) => now.current.renaming.rename(id),
       renamed(entry, step) {
         const { entries } = now.current;
         // Whoever has gone elsewhere meanwhile stays there.
         const isHere = hasFocus(entry);
         const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
-        setRenamed(next?.id);
+        now.current.renaming.rename(next?.id);
         if (isHere && !next) showRow(entry);
       },
       loadMenu: () => void loadMenu(),
@@ -198,7 +199,7 @@ export function FileList(props: FileListProps) {
       Escape: selection.count === 0 ? undefined : selection.clear,
     };
     const forEditors: Record<string, (() => void) | undefined> = {
-      F2: () => setRenamed(entry.id),
+      F2: () => renaming.rename(entry.id),
       m: () => commands.move(chosen),
       l: entry.kind === 'file' ? () => commands.share(entry) : undefined,
       Delete: () => commands.remove(chosen),
@@ -215,7 +216,8 @@ export function FileList(props: FileListProps) {
     row: toRow(index),
     isSelected: selection.has(entry.id),
     isCurrent: index === current,
-    isRenamed: entry.id === renamed,
+    isRenamed: entry.id === renaming.id,
+    isGone: entry.id === renaming.id && renaming.isGone,
     hasPath,
     isPhone,
     canChange,

@@ -37,6 +37,7 @@ import type { FilesSearch } from './search.ts';
 import { useLetterKeys } from './use-letter-keys.ts';
 import { type Place, toFolder, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
+import { useRenaming } from './use-renaming.ts';
 import { type EntrySelection, useSelection } from './use-selection.ts';
 
 const Preview = lazy(onceReachable(async () => ({ default: (await import('./preview.tsx')).Preview })));
@@ -53,9 +54,10 @@ export function Files() {
 function Folder(place: Place) {
   const { projectId, folderId, search } = place;
   const listing = useListing(place);
-  const { entries, gapAt, breadcrumbs, total, error, isPending } = listing;
+  const { breadcrumbs, total, error, isPending } = listing;
+  const { entries, gapAt, renaming } = useRenaming(listing, search);
   const { data: projects } = useQuery(projectsQuery);
-  const selection = useSelection(entries, place, total);
+  const selection = useSelection(listing.entries, place, total);
   const { remove, move, share, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();
@@ -161,6 +163,7 @@ function Folder(place: Place) {
           total={total}
           search={search}
           selection={selection}
+          renaming={renaming}
           canChange={canChange}
           onMove={move}
           onRemove={remove}

@@ -8,6 +8,8 @@ import type { Entry } from './use-listing.ts';
 interface NameFieldProps {
   projectId: string;
   entry: Entry;
+  /** Whether the listing no longer has it. */
+  isGone: boolean;
   /** Called when the name is as it shall be; with a step, for the next or previous entry's turn. */
   onDone: (step?: 1 | -1) => void;
 }
@@ -15,14 +17,18 @@ interface NameFieldProps {
 /** A dialog that opens by itself, such as one that asks to sign in again, takes the focus from a name that is half typed, and gives it back. */
 const isOfDialog = (element: Element | null): boolean => element?.closest('[role=dialog]') != null;
 
-/** Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. */
-export function NameField({ projectId, entry, onDone }: NameFieldProps) {
+/**
+ * Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. So does the
+ * field of an entry that is gone, until somebody leaves it.
+ */
+export function NameField({ projectId, entry, isGone, onDone }: NameFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const { mutate, error, isPending } = useMutation({
     mutationFn: async ({ name }: { name: string; step: 1 | -1 | undefined }) =>
       (await loadCommands()).rename(projectId, entry, name),
     onSuccess: (_, { step }) => onDone(step),
   });
+  const reason = error ? messageOf(error) : isGone && !isPending ? text.files.notListed : undefined;
   useEffect(() => {
     const dot = entry.kind === 'file' ? entry.name.lastIndexOf('.') : -1;
     field.current?.focus();
@@ -34,6 +40,10 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
     if (isPending) return;
     if (name === entry.name || name === '') onDone(step);
     else mutate({ name, step });
+  }
+  function leave() {
+    if (isGone && !isPending) onDone();
+    else if (!error) save();
   }
   function onKeyDown(event: KeyboardEvent) {
     event.stopPropagation();
@@ -47,23 +57,23 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
   }
   return (
     <span className="rename-in">
-      <span className={`input m ${error ? 'is-bad' : ''}`}>
+      <span className={`input m ${reason ? 'is-bad' : ''}`}>
         <input
           ref={field}
           defaultValue={entry.name}
           aria-label={text.files.newName}
-          aria-invalid={error ? true : undefined}
+          aria-invalid={reason ? true : undefined}
           // What would be typed after the name was sent would be lost.
           readOnly={isPending}
           onKeyDown={onKeyDown}
           onClick={(event) => event.stopPropagation()}
-          onBlur={({ relatedTarget }) => !error && !isOfDialog(relatedTarget) && save()}
+          onBlur={({ relatedTarget }) => !isOfDialog(relatedTarget) && leave()}
         />
         {isPending && <span className="spin" aria-hidden="true" />}
       </span>
-      {error && (
+      {reason && (
         <span className="hint bad" role="alert">
-          {messageOf(error)}
+          {reason}
         </span>
       )}
     </span>

@@ -1,11 +1,10 @@
-import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { useForm } from '../entry/form.ts';
-import { refresh } from './commands.ts';
+import { createFolder } from './commands.ts';
 
 interface NewFolderProps {
   open: boolean;
@@ -16,8 +15,7 @@ interface NewFolderProps {
 
 export function NewFolder({ open, projectId, parentId, onClose }: NewFolderProps) {
   const { onSubmit, error, isPending, reset } = useForm(async ({ name = '' }) => {
-    await clientOf(projectId).folders.create(name, { parent: parentId });
-    await refresh(projectId);
+    await createFolder(projectId, name, parentId);
     close();
   });
   function close() {

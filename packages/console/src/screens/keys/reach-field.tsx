@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx';
 import { Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import '../../styles/screens/picker.css';
 import { useFolders } from '../files/use-folders.ts';
 
 /** Where something reaches: null is the whole project, undefined a folder that has yet to be chosen. */

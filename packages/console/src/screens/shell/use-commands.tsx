@@ -1,10 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { useRouter } from '@tanstack/react-router';
 import { Box, CircleUser, FolderPlus, KeyRound, LayoutGrid, Search, Upload, UserPlus } from 'lucide-react';
-import { type ReactNode, useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
 import { clientOf } from '../../api.ts';
 import { projectsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { useSettled } from '../../use-settled.ts';
 import { KindIcon } from '../files/kind-icon.tsx';
 import type { Entry } from '../files/use-listing.ts';
 import { toNameKey } from '../uploads/names.ts';
@@ -62,19 +63,6 @@ export function useCommands(here: Here, typed: string): { groups: readonly Comma
     { title: text.palette.goTo, commands: places },
   ];
   return { groups: groups.filter(({ commands }) => commands.length > 0), isPending: found.isPending };
-}
-
-/** How long nothing is typed before the service is asked, in milliseconds. */
-const settleMilliseconds = 120;
-
-/** What was typed, once somebody pauses. */
-function useSettled(words: string): string {
-  const [settled, setSettled] = useState(words);
-  useEffect(() => {
-    const timer = setTimeout(() => setSettled(words), settleMilliseconds);
-    return () => clearTimeout(timer);
-  }, [words]);
-  return settled;
 }
 
 function useGo(): (href: string) => Pick<Command, 'href' | 'run'> {
