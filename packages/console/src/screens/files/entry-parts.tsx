@@ -1,4 +1,5 @@
 import type { MouseEvent } from 'react';
+import { formatBytes, formatDay } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { toDragSource, useDropTarget } from './drag.ts';
 import { FileName } from './file-name.tsx';
@@ -125,6 +126,16 @@ export function EntryMenu({ entry, commands }: EntryProps) {
       }}
     />
   );
+}
+
+/** How large a file is, or what a folder has in it, and since when it is there. */
+export function toMeta(entry: Entry, isTyped = false): string {
+  const { createdAt } = entry.item;
+  const size =
+    entry.kind === 'file'
+      ? [formatBytes(entry.item.fileSize), ...(isTyped ? [entry.item.mimeType] : [])]
+      : [toType(entry)];
+  return [...size, formatDay(createdAt)].filter(Boolean).join(' · ');
 }
 
 /** What a folder has in it; what kind a file is. */
