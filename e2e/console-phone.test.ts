@@ -147,4 +147,13 @@ describe.runIf(triesJourneys)('a phone', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('says in each row how large it is, and since when it is there', async () => {
+    const { page } = await openFilled('Second lines');
+    const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' }).format(new Date());
+    await rowOf(page, 'letter.txt').getByText(`19 B · ${day}`, { exact: true }).waitFor();
+    await rowOf(page, 'drafts').getByText(`2 items · ${day}`, { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });
