@@ -156,4 +156,43 @@ describe.runIf(triesJourneys)('a phone', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('opens with a tap, and starts selecting with a finger that rests', async () => {
+    const { page } = await openFilled('Touched');
+    const finger = await createFinger(page);
+    // Beside the name as well.
+    await rowOf(page, 'letter.txt').tap({ position: { x: 250, y: 10 } });
+    await page.waitForURL(/file=/);
+    await page.goBack();
+    await page.getByRole('link', { name: 'drafts', exact: true }).tap();
+    await rowOf(page, 'two.txt').waitFor();
+    await page.goBack();
+
+    const count = page.getByRole('toolbar').getByRole('status');
+    for (const entryOf of [rowOf, tileOf]) {
+      await finger.down(page.getByRole('link', { name: 'letter.txt', exact: true }));
+      await count.getByText('1 selected').waitFor();
+      await finger.lift();
+      // Now taps select.
+      await page.getByRole('link', { name: 'drafts', exact: true }).tap();
+      await count.getByText('2 selected').waitFor();
+      await entryOf(page, 'sea.png').tap({ position: { x: 100, y: 30 } });
+      await count.getByText('3 selected').waitFor();
+      await page.getByRole('link', { name: 'letter.txt', exact: true }).tap();
+      await count.getByText('2 selected').waitFor();
+      expect(await page.getByRole('menu').count()).toBe(0);
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Clear the selection' }).tap();
+      await count.waitFor({ state: 'detached' });
+      await page.getByRole('button', { name: 'Grid' }).tap();
+      await tileOf(page, 'sea.png').waitFor();
+    }
+    // A mouse still selects with a click, and opens the menu with its other button.
+    await tileOf(page, 'letter.txt').click({ position: { x: 100, y: 30 } });
+    await count.getByText('1 selected').waitFor();
+    await tileOf(page, 'letter.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });

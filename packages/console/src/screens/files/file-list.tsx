@@ -105,6 +105,13 @@ export function FileList(props: FileListProps) {
         selection[how](entry.id, entries[current]?.id);
         commands.goTo(entry);
       },
+      tap(entry) {
+        if (now.current.selection.count === 0) commands.open(entry);
+        else commands.choose(entry, 'toggle');
+      },
+      rest(entry) {
+        if (!now.current.selection.has(entry.id)) commands.choose(entry, 'toggle');
+      },
       goTo(entry) {
         const index = now.current.entries.indexOf(entry);
         setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
