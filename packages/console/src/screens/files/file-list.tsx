@@ -339,7 +339,8 @@ function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readon
   }, [entries]);
 }
 
-const heads = [
+/** The heads of the columns, and what each sorts by. */
+export const heads = [
   { sort: 'name', label: text.files.name, className: '', isPath: false },
   { sort: undefined, label: text.files.where, className: 'cell-type', isPath: true },
   { sort: 'fileSize', label: text.files.size, className: 'cell-end', isPath: false },
