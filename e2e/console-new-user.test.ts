@@ -37,6 +37,18 @@ describe.runIf(triesJourneys)('somebody who is new', () => {
     const projectId = await tested.createProject('Harbour Journal');
     const files = `/projects/${projectId}/files`;
     const page = await tested.openAsOwner(files);
+    // What there is to read is no wider than it can be read.
+    const begin = page.locator('.dropzone');
+    for (const [width, wanted, title] of [
+      [1440, 720, 'Drop files or folders here'],
+      // Nothing can be dropped on a phone.
+      [390, 358, 'Add your first files'],
+    ] as const) {
+      await page.setViewportSize({ width, height: 900 });
+      await begin.getByRole('heading', { name: title }).waitFor();
+      await expect.poll(async () => (await begin.boundingBox())?.width).toBe(wanted);
+    }
+    await page.setViewportSize({ width: 1440, height: 900 });
     await upload(page, 'at dawn.jpg');
     // Made because somebody looks at it: nothing has asked for the picture in small before.
     await expect.poll(() => isSeen(page, '[role=row]')).toBe(true);

@@ -303,6 +303,47 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('are seen in small while they come, if the browser can show them', async () => {
+    const { page } = await openProject('Seen in small');
+    const picture = await sharp({ create: { width: 40, height: 30, channels: 3, background: 'red' } })
+      .png()
+      .toBuffer();
+    // The browser holds what has an address until that is revoked.
+    await page.evaluate(() => {
+      const revoked: string[] = [];
+      Object.assign(globalThis, { revoked });
+      const revoke = URL.revokeObjectURL;
+      URL.revokeObjectURL = (url) => {
+        revoked.push(url);
+        revoke(url);
+      };
+    });
+    const held = await holdBytes(page);
+    await filesOf(page).setInputFiles([
+      { name: 'sea.png', mimeType: 'image/png', buffer: picture },
+      // The browser would have to read all of it.
+      { name: 'huge.png', mimeType: 'image/png', buffer: Buffer.concat([picture, Buffer.alloc(20_000_000)]) },
+      toFile('broken.png', 'No picture.', 'image/png'),
+      toFile('one.txt'),
+    ]);
+    const itemOf = (name: string) => page.locator('.tray-list li').filter({ hasText: name });
+    const seen = itemOf('sea.png').locator('img');
+    await expect.poll(() => seen.evaluate((one) => (one as HTMLImageElement).naturalWidth)).toBe(40);
+    for (const name of ['huge.png', 'broken.png', 'one.txt']) {
+      await itemOf(name).locator('.thumb svg').waitFor();
+      expect(await itemOf(name).locator('img').count()).toBe(0);
+    }
+    const address = (await seen.getAttribute('src')) ?? '';
+    expect(address).toMatch(/^blob:/);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.getByRole('button', { name: 'Cancel sea.png' }).click();
+    await seen.waitFor({ state: 'detached' });
+    expect(await page.evaluate(() => (globalThis as unknown as { revoked: string[] }).revoked)).toContain(address);
+    await held.release();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('are paused one by one: the others go on, and it goes on when it is resumed', async () => {
     const { page } = await openProject('One paused');
     const tray = page.getByRole('region', { name: 'Uploads' });

@@ -32,6 +32,10 @@ export default defineConfig({
               name: 'framework',
               test: /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store|@tanstack)\//,
             },
+            {
+              name: 'common',
+              test: /src\/components\/(?:dialog|menu|problem|toast)\.tsx$/,
+            },
           ],
         },
       },

@@ -2,11 +2,15 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { text } from '../text/text.ts';
+import { toDragDown } from './drag-down.ts';
 import '../styles/screens/dialog-print.css';
 
 export interface DialogProps {
   open: boolean;
-  /** Called for Escape, the scrim and the cross, unless `isKept`; for the scrim only while nothing has been typed. */
+  /**
+   * Called for Escape, the scrim, the cross and a sheet that is drawn down, unless `isKept`; for the scrim and such a sheet only
+   * while nothing has been typed.
+   */
   onClose: () => void;
   title: string;
   lead?: ReactNode;
@@ -50,8 +54,9 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
             className={`dialog ${width}`}
             initialFocus={rest.initialFocus ?? toFirstField}
             onInput={() => setTyped(true)}
+            {...(!isKept && !isTyped && toDragDown(onClose))}
           >
-            <header>
+            <header className="grip">
               <div className="grow">
                 <Base.Title>{title}</Base.Title>
                 {lead && <Base.Description>{lead}</Base.Description>}

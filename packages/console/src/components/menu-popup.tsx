@@ -3,6 +3,8 @@ import { useLocation } from '@tanstack/react-router';
 import { Check, type LucideIcon } from 'lucide-react';
 import { type ReactElement, type ReactNode, useState } from 'react';
 import { text } from '../text/text.ts';
+import { toDragDown } from './drag-down.ts';
+import '../styles/screens/menu.css';
 
 export interface MenuAction {
   label: string;
@@ -28,7 +30,7 @@ export interface MenuProps {
   align?: 'start' | 'end';
 }
 
-/** The menu itself, open from the beginning: it is loaded when somebody opens the first. */
+/** The menu itself, open from the beginning: it is loaded when somebody opens the first. On phones, it is a sheet from below. */
 export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {
   const pathname = useLocation({ select: (location) => location.pathname });
   // Whoever goes elsewhere, such as back, leaves it.
@@ -38,9 +40,10 @@ export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'en
       <Base.Trigger render={trigger} />
       {/* Outside of the page's regions, so it is one. */}
       <Base.Portal role="region" aria-label={text.common.menu}>
+        <Base.Backdrop className="backdrop of-menu only-phone" />
         <Base.Positioner className="positioner" side={side} align={align} sideOffset={4}>
-          <Base.Popup className="menu">
-            {head}
+          <Base.Popup className="menu" {...toDragDown(() => setOpenAt(undefined))}>
+            <div className="grip">{head}</div>
             {actions.map((action) => (
               <MenuItem key={action.label} {...action} />
             ))}

@@ -99,23 +99,29 @@ export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
 /** After how long it is said that there is no answer yet. */
 const slowMilliseconds = 5000;
 
-/** Bars in the place of rows that are being loaded. */
-export function Skeleton({ rows = 6 }: { rows?: number }) {
+/** Says so once the service has not answered for a while. */
+export function StillWorking() {
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setSlow(true), slowMilliseconds);
     return () => clearTimeout(timer);
   }, []);
+  if (!isSlow) return null;
+  return (
+    <p className="second" role="status">
+      {text.errors.slow}
+    </p>
+  );
+}
+
+/** Bars in the place of rows that are being loaded. */
+export function Skeleton({ rows = 6 }: { rows?: number }) {
   return (
     <div className="skeletons">
       {Array.from({ length: rows }, (_, row) => (
         <div className="skel" key={row} />
       ))}
-      {isSlow && (
-        <p className="second" role="status">
-          {text.errors.slow}
-        </p>
-      )}
+      <StillWorking />
     </div>
   );
 }

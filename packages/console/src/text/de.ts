@@ -258,6 +258,7 @@ export const de: Widen<typeof en> = {
     empty: 'Dieser Ordner ist leer',
     emptyForViewers: 'Du darfst dieses Projekt ansehen, aber nichts hochladen.',
     dropHere: 'Dateien oder Ordner hier ablegen',
+    addFirst: 'Lade deine ersten Dateien hoch',
     dropHint: 'Sie gehen direkt in deinen Objektspeicher. Ordner behalten ihren Aufbau.',
     fromCode: 'Oder aus deinem Code',
     fromCodeHint: 'Schon für dieses Projekt ausgefüllt. Es braucht einen Schlüssel.',

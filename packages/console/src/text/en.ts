@@ -256,6 +256,7 @@ export const en = {
     empty: 'This folder is empty',
     emptyForViewers: 'You may look at this project, but not upload to it.',
     dropHere: 'Drop files or folders here',
+    addFirst: 'Add your first files',
     dropHint: 'They go straight to your object store. Folders keep their structure.',
     fromCode: 'Or from your code',
     fromCodeHint: 'Filled in for this project. It needs a key.',

@@ -1,7 +1,10 @@
 import { MenuPopup } from '../../components/menu-popup.tsx';
 import { toActions } from './actions.ts';
-import { elementIdOf } from './entry-parts.tsx';
+import { elementIdOf, toMeta } from './entry-parts.tsx';
+import { FileName } from './file-name.tsx';
+import { KindIcon } from './kind-icon.tsx';
 import type { ListCommands, MenuPoint } from './list-commands.ts';
+import { Picture, toSources } from './picture.tsx';
 import type { Entry } from './use-listing.ts';
 
 interface ContextMenuProps {
@@ -26,7 +29,28 @@ export function ContextMenu({ entry, point: { x, y, align }, canChange, commands
           onFocus={() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true })}
         />
       }
+      head={<EntryHead entry={entry} />}
       actions={toActions(entry, commands, canChange)}
     />
+  );
+}
+
+/** Where the menu covers the list: what it is for. */
+function EntryHead({ entry }: { entry: Entry }) {
+  const kind = <KindIcon entry={entry} />;
+  return (
+    <div className="line g3 only-phone">
+      {entry.kind === 'file' ? (
+        <span className="thumb">
+          <Picture sources={toSources(entry.item)} none={kind} />
+        </span>
+      ) : (
+        kind
+      )}
+      <div className="grow">
+        <FileName name={entry.name} />
+        <div className="cap quiet num clip">{toMeta(entry, true)}</div>
+      </div>
+    </div>
   );
 }

@@ -2,6 +2,7 @@ import { type DragEvent, useState } from 'react';
 import { toastError } from '../../components/toast.tsx';
 import { type Chosen, mayMoveTo, type Target } from './chosen.ts';
 import { loadCommands } from './load-commands.ts';
+import { isTouch } from './touch.ts';
 
 /** What was last dragged within this window: browsers hide it from the targets until it is dropped. */
 let dragged: Chosen | undefined;
@@ -17,6 +18,8 @@ const findDragged = ({ dataTransfer }: DragEvent, target: Target): Chosen | unde
 export const toDragSource = (find: () => Chosen) => ({
   draggable: true,
   onDragStart(event: DragEvent) {
+    // A finger that rests chooses.
+    if (isTouch()) return event.preventDefault();
     dragged = find();
     event.dataTransfer.effectAllowed = 'move';
     event.dataTransfer.setData(ownType, 'own');

@@ -1,9 +1,11 @@
-import type { MouseEvent } from 'react';
+import type { MouseEvent, PointerEvent } from 'react';
+import { formatBytes, formatDay } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { toDragSource, useDropTarget } from './drag.ts';
 import { FileName } from './file-name.tsx';
 import type { ListCommands } from './list-commands.ts';
 import { NameField } from './name-field.tsx';
+import { isAfterRest, isTouch, rest, touch } from './touch.ts';
 import type { Entry } from './use-listing.ts';
 
 /** What rows and tiles have in common. */
@@ -50,17 +52,25 @@ export function useEntryElement({
     tabIndex: isCurrent ? 0 : -1,
     'data-folder-id': entry.kind === 'folder' ? entry.id : undefined,
     onFocus: () => commands.goTo(entry),
+    onPointerDown: (event: PointerEvent) => touch(event, () => commands.rest(entry)),
     onClick(event: MouseEvent) {
-      commands.choose(entry, event.shiftKey ? 'extend' : event.metaKey || event.ctrlKey ? 'toggle' : 'only');
+      if (isAfterRest()) return;
+      if (isTouch()) commands.tap(entry);
+      else commands.choose(entry, event.shiftKey ? 'extend' : event.metaKey || event.ctrlKey ? 'toggle' : 'only');
     },
     onContextMenu(event: MouseEvent) {
       event.preventDefault();
-      commands.showMenu(entry, { x: event.clientX, y: event.clientY, align: 'start' });
+      if (isOfTouch(event)) rest(() => commands.rest(entry));
+      else commands.showMenu(entry, { x: event.clientX, y: event.clientY, align: 'start' });
     },
     ...(canChange && !isRenamed && toDragSource(() => commands.chosenWith(entry))),
     ...drop,
   };
 }
+
+/** Whether a menu is asked for by a finger that rests, which browsers on phones say so. */
+const isOfTouch = ({ nativeEvent }: MouseEvent) =>
+  nativeEvent instanceof globalThis.PointerEvent && nativeEvent.pointerType === 'touch';
 
 export function EntryCheck({ entry, isSelected, commands, className }: EntryProps & { className: string }) {
   return (
@@ -98,8 +108,9 @@ export function EntryName({ projectId, entry, href, isRenamed, isGone, commands 
         if (button === 0 && pointerType !== 'touch' && !ctrlKey && !metaKey) commands.press(entry);
       }}
       onClick={(event) => {
-        // With Shift, a range is chosen; anything else is for the link alone, which browsers open elsewhere with other keys.
-        if (event.shiftKey) return event.preventDefault();
+        // With Shift, a range is chosen, and the entry knows what a tap does; anything else is for the link alone, which browsers open
+        // elsewhere with other keys.
+        if (event.shiftKey || isTouch()) return event.preventDefault();
         event.stopPropagation();
         if (event.ctrlKey || event.metaKey || event.altKey) return;
         event.preventDefault();
@@ -129,6 +140,16 @@ export function EntryMenu({ entry, commands }: EntryProps) {
       }}
     />
   );
+}
+
+/** How large a file is, or what a folder has in it, and since when it is there. */
+export function toMeta(entry: Entry, isTyped = false): string {
+  const { createdAt } = entry.item;
+  const size =
+    entry.kind === 'file'
+      ? [formatBytes(entry.item.fileSize), ...(isTyped ? [entry.item.mimeType] : [])]
+      : [toType(entry)];
+  return [...size, formatDay(createdAt)].filter(Boolean).join(' · ');
 }
 
 /** What a folder has in it; what kind a file is. */

@@ -106,6 +106,13 @@ export function FileList(props: FileListProps) {
         selection[how](entry.id, entries[current]?.id);
         commands.goTo(entry);
       },
+      tap(entry) {
+        if (now.current.selection.count === 0) commands.open(entry);
+        else commands.choose(entry, 'toggle');
+      },
+      rest(entry) {
+        if (!now.current.selection.has(entry.id)) commands.choose(entry, 'toggle');
+      },
       goTo(entry) {
         const index = now.current.entries.indexOf(entry);
         setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
@@ -334,7 +341,8 @@ function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readon
   }, [entries]);
 }
 
-const heads = [
+/** The heads of the columns, and what each sorts by. */
+export const heads = [
   { sort: 'name', label: text.files.name, className: '', isPath: false },
   { sort: undefined, label: text.files.where, className: 'cell-type', isPath: true },
   { sort: 'fileSize', label: text.files.size, className: 'cell-end', isPath: false },

@@ -15,7 +15,7 @@ import {
 import { lazy, type Ref, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
-import { Empty, Skeleton } from '../../components/parts.tsx';
+import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { onceReachable } from '../../once-reachable.ts';
@@ -32,8 +32,10 @@ import { countExcepted, mayDownload } from './chosen.ts';
 import { FileList, focusList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { isGone, WaysOn } from './gone.tsx';
+import { Bar, ListSkeleton } from './list-skeleton.tsx';
 import { download } from './load-commands.ts';
 import type { FilesSearch } from './search.ts';
+import { useBars } from './use-bars.ts';
 import { useLetterKeys } from './use-letter-keys.ts';
 import { type Place, toFolder, useListing } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
@@ -85,6 +87,7 @@ function Folder(place: Place) {
     void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
   const clearSearch = () =>
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
+  const hasBars = useBars(isPending);
   const isEmpty = !isPending && entries.length === 0;
   useLetterKeys({
     // Where the list has the focus, it takes these keys itself.
@@ -127,7 +130,7 @@ function Folder(place: Place) {
       ) : (
         <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
           <span className="num grow" aria-live="polite">
-            {isPending ? '' : toCount(total, search)}
+            {hasBars ? <Bar width={5} /> : !isPending && toCount(total, search)}
           </span>
           {search.q !== undefined && <ScopeSwitch search={search} />}
           {canChange && (
@@ -148,14 +151,14 @@ function Folder(place: Place) {
           <ProblemNote error={error} action={<Button onClick={listing.retry}>{text.common.retry}</Button>} />
         </div>
       )}
-      {isPending && !error && <Skeleton rows={12} />}
-      {isEmpty && !error && search.q !== undefined && (
+      {hasBars && !error && <ListSkeleton search={search} />}
+      {isEmpty && !error && !hasBars && search.q !== undefined && (
         <Empty icon={SearchX} title={text.files.nothingFound(search.q)} hint={text.files.nothingFoundHint} />
       )}
-      {isEmpty && !error && search.q === undefined && (
+      {isEmpty && !error && !hasBars && search.q === undefined && (
         <FirstUpload projectId={projectId} folderId={folderId} canUpload={canChange} />
       )}
-      {entries.length > 0 && (
+      {entries.length > 0 && !hasBars && (
         <FileList
           projectId={projectId}
           entries={entries}

@@ -17,10 +17,13 @@ export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps
   if (!canUpload) return <Empty icon={FolderOpen} title={files.empty} hint={files.emptyForViewers} />;
   return (
     <div className="scroll">
-      <div className="page">
+      <div className="page read middle">
         <div className="empty dropzone">
           <Upload className="i" aria-hidden="true" />
-          <h2>{files.dropHere}</h2>
+          <h2>
+            <span className="only-wide">{files.dropHere}</span>
+            <span className="only-phone">{folderId === null ? files.addFirst : files.empty}</span>
+          </h2>
           <p>{files.dropHint}</p>
           <div className="line wrap">
             <UploadButton projectId={projectId} folderId={folderId} />

@@ -32,7 +32,12 @@ export function KindIcon({ entry }: { entry: Entry }) {
         <Folder className="i" aria-hidden="true" />
       </span>
     );
-  const [, Icon = File] = kinds.find(([type]) => type.test(entry.item.mimeType)) ?? [];
+  return <TypeIcon type={entry.item.mimeType} />;
+}
+
+/** What kind of file something is. */
+export function TypeIcon({ type }: { type: string }) {
+  const [, Icon = File] = kinds.find(([kind]) => kind.test(type)) ?? [];
   return (
     <span className="thumb">
       <Icon className="i s" aria-hidden="true" />

@@ -15,6 +15,10 @@ export interface ListCommands {
   /** Called when the button goes down on an entry: until it is up again, a folder may have been read. */
   press(entry: Entry): void;
   choose(entry: Entry, how: 'only' | 'toggle' | 'extend'): void;
+  /** What a tap does: it opens an entry, or chooses it as well where something is chosen already. */
+  tap(entry: Entry): void;
+  /** What a finger does that rests: it chooses an entry as well. */
+  rest(entry: Entry): void;
   /** The arrow keys go on from this entry. */
   goTo(entry: Entry): void;
   /** What a command on an entry is for: the selection if it is part of that, or else it alone. */

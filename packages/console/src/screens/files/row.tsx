@@ -3,7 +3,7 @@ import { type MouseEvent, memo, useEffect, useState } from 'react';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
+import { EntryCheck, EntryMenu, EntryName, type EntryProps, toMeta, toType, useEntryElement } from './entry-parts.tsx';
 import { type Flight, useWhole } from './flight.ts';
 import { KindIcon } from './kind-icon.tsx';
 import { Picture, toSmall } from './picture.tsx';
@@ -82,8 +82,6 @@ function Thumbnail({ entry }: { entry: Entry }) {
     </span>
   );
 }
-
-const toMeta = (entry: Entry) => (entry.kind === 'file' ? formatBytes(entry.item.fileSize) : toType(entry));
 
 /** A file whose first bytes are of another type than it claims. */
 function Mismatch({ entry }: { entry: Entry }) {

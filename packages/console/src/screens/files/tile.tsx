@@ -1,6 +1,5 @@
 import { memo } from 'react';
-import { formatBytes, formatDay } from '../../format.ts';
-import { EntryCheck, EntryMenu, EntryName, type EntryProps, toType, useEntryElement } from './entry-parts.tsx';
+import { EntryCheck, EntryMenu, EntryName, type EntryProps, toMeta, useEntryElement } from './entry-parts.tsx';
 import { KindIcon } from './kind-icon.tsx';
 import { Picture, toSources } from './picture.tsx';
 
@@ -18,11 +17,7 @@ export const Tile = memo(function Tile(props: EntryProps) {
         <EntryMenu {...props} />
       </span>
       <EntryName {...props} />
-      <span className="cap quiet num clip">
-        {entry.kind === 'file'
-          ? `${formatBytes(entry.item.fileSize)} · ${formatDay(entry.item.createdAt)}`
-          : toType(entry)}
-      </span>
+      <span className="cap quiet num clip">{toMeta(entry)}</span>
     </div>
   );
 });

@@ -2,6 +2,7 @@ import { Dialog as Base } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { ChevronsUpDown, Search } from 'lucide-react';
+import { toDragDown } from '../../components/drag-down.ts';
 import { Avatar } from '../../components/parts.tsx';
 import { projectsQuery, type Role, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -24,8 +25,8 @@ export function MoreSheet({ projectId, role }: { projectId: string; role: Role |
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
         <Base.Viewport className="scrim plain">
-          <Base.Popup className="bsheet">
-            <div className="top">
+          <Base.Popup className="bsheet" {...toDragDown(closeOverlay)}>
+            <div className="top grip">
               <Avatar name={user.name} size="l" />
               <div className="grow">
                 <Base.Title className="strong clip">{project?.name ?? nav.more}</Base.Title>

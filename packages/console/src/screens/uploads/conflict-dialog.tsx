@@ -1,5 +1,5 @@
 import { FileImage } from 'lucide-react';
-import { useEffect, useState } from 'react';
+import { useState } from 'react';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { Check } from '../../components/field.tsx';
@@ -7,6 +7,7 @@ import { formatBytes, formatMoment } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { Picture } from '../files/picture.tsx';
 import type { Conflict, Decision, Question, Version } from './conflicts.ts';
+import { useLocalUrl } from './use-local-url.ts';
 
 const ways = ['keep', 'replace', 'skip'] as const;
 
@@ -74,12 +75,7 @@ function VersionCard({ label, version: { size, at, picture } }: { label: string;
 }
 
 function LocalPicture({ blob }: { blob: Blob }) {
-  const [url, setUrl] = useState<string>();
-  useEffect(() => {
-    const made = URL.createObjectURL(blob);
-    setUrl(made);
-    return () => URL.revokeObjectURL(made);
-  }, [blob]);
+  const url = useLocalUrl(blob);
   return <Shown key={url} sources={url === undefined ? [] : [url]} />;
 }
 

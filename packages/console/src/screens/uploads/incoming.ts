@@ -59,7 +59,7 @@ export const toEntry = ({ file, directory, name, replaces }: Incoming): QueueEnt
 });
 
 /** The bytes of a picture that is in this browser. */
-const toPicture = (file: Source): Blob | undefined =>
+export const toPicture = (file: Source): Blob | undefined =>
   file instanceof Blob && file.type.startsWith('image/') ? file : undefined;
 
 export const toPlaceKey = ({ directory, name }: { directory: string; name: string }): string =>

@@ -1,3 +1,4 @@
+import type { Source } from '@cadiz/client';
 import { CircleCheck, Pause, Play, RotateCw, X } from 'lucide-react';
 import { memo } from 'react';
 import { IconButton } from '../../components/button.tsx';
@@ -6,7 +7,11 @@ import { messageOf } from '../../components/problem.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { FileName } from '../files/file-name.tsx';
+import { TypeIcon } from '../files/kind-icon.tsx';
+import { Picture } from '../files/picture.tsx';
+import { toPicture } from './incoming.ts';
 import { cancel, type Listed, pauseOne, resumeOne, retryOne } from './uploads.ts';
+import { useLocalUrl } from './use-local-url.ts';
 
 interface TrayItemProps {
   one: Listed;
@@ -22,6 +27,7 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
   const hasBegun = phase === 'uploading' || ((phase === 'offline' || phase === 'paused') && loaded > 0);
   return (
     <li className={`up ${phase === 'failed' ? 'is-bad' : ''}`}>
+      <Thumbnail source={one.target.sources.get(upload.id)} />
       <div className="up-text">
         <FileName name={name} />
         <div className="cap clip">{line}</div>
@@ -54,6 +60,22 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
     </li>
   );
 });
+
+/** The most bytes of a picture that is shown in small: the browser makes it from all of them. */
+const largestPicture = 20_000_000;
+
+/** The picture that is uploaded, or what kind of file it is. */
+function Thumbnail({ source }: { source: Source | undefined }) {
+  const url = useLocalUrl(source && source.size <= largestPicture ? toPicture(source) : undefined);
+  const kind = <TypeIcon type={source?.type ?? ''} />;
+  return url === undefined ? (
+    kind
+  ) : (
+    <span className="thumb">
+      <Picture sources={[url]} none={kind} />
+    </span>
+  );
+}
 
 /** What is going on with it, in one line. */
 function toLine({ phase, upload: { size, loaded, error } }: Listed, isOffline: boolean): string {

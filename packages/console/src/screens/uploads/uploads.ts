@@ -1,4 +1,4 @@
-import type { QueuedUpload, QueueEntry, UploadQueue } from '@cadiz/client';
+import type { QueuedUpload, QueueEntry, Source, UploadQueue } from '@cadiz/client';
 import { clientOf, isOfNetwork } from '../../api.ts';
 import { toastError } from '../../components/toast.tsx';
 import { type Arrival, showArrived, showFolders } from './arrivals.ts';
@@ -54,6 +54,8 @@ interface Target {
   earlier: Set<number>;
   /** Those whose files have been put into the listings. */
   shown: Set<number>;
+  /** What is uploaded, by the ids of the uploads. */
+  sources: Map<number, Source>;
   /** The files that uploads take the place of, by the ids of the uploads. */
   replaced: Map<number, string>;
 }
@@ -176,15 +178,19 @@ export function add(projectId: string, folderId: string | null, entries: readonl
       queue,
       earlier: new Set(),
       shown: new Set(),
+      sources: new Map(),
       replaced: new Map(),
     };
     targets.push(target);
     queue.subscribe(tell);
     if (current.isPaused) queue.pause();
   }
-  const { queue, replaced } = target;
+  const { queue, sources, replaced } = target;
   const { length } = queue.snapshot().uploads;
-  for (const [index, { replaces }] of entries.entries()) if (replaces) replaced.set(length + index, replaces);
+  for (const [index, { file, replaces }] of entries.entries()) {
+    sources.set(length + index, file);
+    if (replaces) replaced.set(length + index, replaces);
+  }
   queue.add(entries);
   tell();
 }

@@ -1,0 +1,13 @@
+import { useEffect, useState } from 'react';
+
+/** An address for what is in this browser, for as long as it is shown. */
+export function useLocalUrl(blob: Blob | undefined): string | undefined {
+  const [url, setUrl] = useState<string>();
+  useEffect(() => {
+    if (!blob) return;
+    const made = URL.createObjectURL(blob);
+    setUrl(made);
+    return () => URL.revokeObjectURL(made);
+  }, [blob]);
+  return url;
+}
