@@ -32,6 +32,8 @@ export default defineConfig({
               name: 'framework',
               test: /node_modules\/(?:react|react-dom|scheduler|use-sync-external-store|@tanstack)\//,
             },
+            // The files and what they need, all of which is there before they are seen.
+            { name: 'files', tags: ['$initial'], test: /src\/screens\/files\// },
           ],
         },
       },

@@ -29,8 +29,9 @@ import { UploadButton } from '../uploads/upload-button.tsx';
 import { usePaste } from '../uploads/use-paste.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { countExcepted, mayDownload } from './chosen.ts';
-import { FileList, focusList, type Sort } from './file-list.tsx';
+import { FileList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
+import { focusList } from './focus-list.ts';
 import { isGone, WaysOn } from './gone.tsx';
 import { download } from './load-commands.ts';
 import type { FilesSearch } from './search.ts';
@@ -84,6 +85,8 @@ function Folder(place: Place) {
   const clearSearch = () =>
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
   const isEmpty = !isPending && entries.length === 0;
+  // With the last entry, what had the focus is gone.
+  useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
   useLetterKeys({
     // Where the list has the focus, it takes these keys itself.
     ...(!isEmpty && { ArrowDown: focusList, 'Mod+a': selection.all }),
@@ -176,6 +179,7 @@ function Folder(place: Place) {
             projectId={projectId}
             entries={entries}
             gapAt={gapAt}
+            total={total}
             onMore={listing.loadMore}
             fileId={search.file}
             onNamed={setPreviewed}

@@ -13,7 +13,10 @@ interface NameFieldProps {
 }
 
 /** A dialog that opens by itself, such as one that asks to sign in again, takes the focus from a name that is half typed, and gives it back. */
-const isOfDialog = (element: Element | null): boolean => element?.closest('[role=dialog]') != null;
+function isOfOtherDialog(element: Element | null, field: Element | null): boolean {
+  const dialog = element?.closest('[role=dialog]');
+  return dialog != null && !dialog.contains(field);
+}
 
 /** Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. */
 export function NameField({ projectId, entry, onDone }: NameFieldProps) {
@@ -57,7 +60,7 @@ export function NameField({ projectId, entry, onDone }: NameFieldProps) {
           readOnly={isPending}
           onKeyDown={onKeyDown}
           onClick={(event) => event.stopPropagation()}
-          onBlur={({ relatedTarget }) => !error && !isOfDialog(relatedTarget) && save()}
+          onBlur={({ relatedTarget }) => !error && !isOfOtherDialog(relatedTarget, field.current) && save()}
         />
         {isPending && <span className="spin" aria-hidden="true" />}
       </span>
