@@ -188,7 +188,7 @@ describe.runIf(triesJourneys)('one file', () => {
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     const downloads: string[] = [];
     page.on('download', (download) => void downloads.push(download.suggestedFilename()));
-    const stage = page.locator('.stage');
+    const stage = page.locator('.stage .canvas');
     const expectShown = async (name: string) => {
       const type = () =>
         stage.getByTitle(name).evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.contentType);
@@ -529,7 +529,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await isShown('b.txt', '2 of 4 files');
     await expect.poll(focused).toBe('Rename');
     await page.keyboard.press('Enter');
-    await field.fill('a.txt');
+    await field.fill('a/b.txt');
     await page.keyboard.press('Enter');
     await view.getByRole('alert').waitFor();
     expect(await findBarriers(page)).toEqual([]);
@@ -585,7 +585,7 @@ describe.runIf(triesJourneys)('one file', () => {
     const focused = () => page.evaluate(() => document.activeElement?.tagName);
     await entryOf(page, 'a.txt').click();
     await page.getByText('1 of 1 file', { exact: true }).waitFor();
-    expect(await page.getByRole('group', { name: 'Files beside this one' }).count()).toBe(0);
+    expect(await page.getByRole('toolbar', { name: 'Files beside this one' }).count()).toBe(0);
     await page.locator('.view').getByRole('button', { name: 'Delete' }).click();
     await page.locator('.view').waitFor({ state: 'detached' });
     await entryOf(page, 'a.txt').waitFor({ state: 'detached' });
@@ -614,7 +614,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await expect.poll(async () => (await cadiz.files.get(id)).image?.state, { timeout: 30_000 }).toBe('ready');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     await entryOf(page, 'n00.txt').click();
-    const film = page.getByRole('group', { name: 'Files beside this one' });
+    const film = page.getByRole('toolbar', { name: 'Files beside this one' });
     const shown = film.locator('[aria-current=true]');
     const frames = film.getByRole('button');
     await frames.first().waitFor();
@@ -683,7 +683,7 @@ describe.runIf(triesJourneys)('one file', () => {
           .map(({ width, height }) => `${width} × ${height}`),
       );
     expect(await low()).toEqual([]);
-    await view.getByRole('group', { name: 'Files beside this one' }).getByRole('button', { name: 'c.txt' }).tap();
+    await view.getByRole('toolbar', { name: 'Files beside this one' }).getByRole('button', { name: 'c.txt' }).tap();
     await expect.poll(() => titleOf(page).textContent()).toBe('c.txt');
     await choose('Delete');
     await page.getByText('1 item moved to the trash').waitFor();

@@ -16,7 +16,7 @@ interface FilmProps {
 
 /** The files beside the one that is shown, in small. It is one stop for the Tab key; the arrow keys are the preview's. */
 export function Film({ files, at, onShow }: FilmProps) {
-  const film = useRef<HTMLFieldSetElement>(null);
+  const film = useRef<HTMLDivElement>(null);
   const near = at === -1 ? [] : files.slice(Math.max(0, at - reach), at + reach + 1);
   const shownId = files[at]?.id;
   const firstId = near[0]?.id;
@@ -28,7 +28,7 @@ export function Film({ files, at, onShow }: FilmProps) {
     if (current.contains(document.activeElement)) shown.focus({ preventScroll: true });
   }, [shownId, firstId]);
   return (
-    <fieldset ref={film} className="film" aria-label={text.preview.beside}>
+    <div ref={film} className="film" role="toolbar" aria-label={text.preview.beside}>
       {near.map((file) => (
         <button
           key={file.id}
@@ -42,6 +42,6 @@ export function Film({ files, at, onShow }: FilmProps) {
           <Thumbnail entry={file} />
         </button>
       ))}
-    </fieldset>
+    </div>
   );
 }

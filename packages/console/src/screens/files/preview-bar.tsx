@@ -1,6 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { Download, Ellipsis, FolderInput, PencilLine, Trash2, X } from 'lucide-react';
 import { useRef, useState } from 'react';
+import { flushSync } from 'react-dom';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { useRole } from '../../queries.ts';
@@ -33,14 +34,14 @@ export function PreviewBar({ projectId, file, position, onMove, onRemove }: Prev
   const [renamed, setRenamed] = useState<string>();
   const { files, common, preview } = text;
   function onRenamed() {
-    setRenamed(undefined);
+    const isHere = document.activeElement?.matches('.rename-in input');
+    // At once: a dialog that loses the focus takes it itself, a moment later.
+    flushSync(() => setRenamed(undefined));
     // Whoever has gone elsewhere meanwhile stays there.
-    if (!document.activeElement?.matches('.rename-in input')) return;
+    if (!isHere) return;
     // Only one of them is in sight, and takes the focus.
-    requestAnimationFrame(() => {
-      button.current?.focus();
-      menuButton.current?.focus();
-    });
+    button.current?.focus();
+    menuButton.current?.focus();
   }
   const changes =
     file && canChange

@@ -16,6 +16,7 @@ import { focusList } from './focus-list.ts';
 import { isGone, WaysOn } from './gone.tsx';
 import { Links } from './links.tsx';
 import { PreviewBar } from './preview-bar.tsx';
+import type { FilesSearch } from './search.ts';
 import { Stage } from './stage.tsx';
 import type { FileEntry, Loaded, Side } from './use-listing.ts';
 import { useQuestions } from './use-questions.tsx';
@@ -57,8 +58,11 @@ export function Preview(props: PreviewProps) {
     // What is opened again may have another name by now: the list knows.
     gcTime: 0,
   });
-  const show = (file: string | undefined) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, file }), state: true, replace: true });
+  const show = (file: string | undefined) => {
+    const search = (before: FilesSearch) => ({ ...before, file });
+    // Nothing is scrolled to where it was: the film goes on.
+    void navigate({ to: '.', search, state: true, replace: true, resetScroll: false });
+  };
   const close = useClose(() => show(undefined));
   const isLeft = useRef(false);
   // What opened it may be gone from the list by then.
