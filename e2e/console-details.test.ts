@@ -188,7 +188,7 @@ describe.runIf(triesJourneys)('one file', () => {
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     const downloads: string[] = [];
     page.on('download', (download) => void downloads.push(download.suggestedFilename()));
-    const stage = page.locator('.stage');
+    const stage = page.locator('.stage .canvas');
     const expectShown = async (name: string) => {
       const type = () =>
         stage.getByTitle(name).evaluate((frame: HTMLIFrameElement) => frame.contentDocument?.contentType);
@@ -502,6 +502,193 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.getByRole('button', { name: 'Copy the link' }).click();
     await refusal.waitFor();
     expect(await page.getByRole('button', { name: 'Copied' }).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is renamed, moved and deleted in its preview, which goes on to the next', async () => {
+    const { projectId, cadiz } = await createFilled('Changed');
+    await cadiz.folders.ensure(['a target']);
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c', 'd.txt': 'd' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const view = page.locator('.view');
+    const button = (name: string) => view.getByRole('button', { name, exact: true });
+    const isShown = async (name: string, position: string) => {
+      await expect.poll(() => titleOf(page).textContent()).toBe(name);
+      await view.getByText(position, { exact: true }).waitFor();
+    };
+    const focused = () => page.evaluate(() => document.activeElement?.textContent);
+    await entryOf(page, 'b.txt').click();
+    await isShown('b.txt', '2 of 4 files');
+
+    // Escape and the arrows are for the name as long as it is typed.
+    await button('Rename').click();
+    const field = view.getByLabel('New name');
+    await page.keyboard.press('ArrowRight');
+    await field.press('Escape');
+    await isShown('b.txt', '2 of 4 files');
+    await expect.poll(focused).toBe('Rename');
+    await page.keyboard.press('Enter');
+    await field.fill('a/b.txt');
+    await page.keyboard.press('Enter');
+    await view.getByRole('alert').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await field.fill('b2.txt');
+    await page.keyboard.press('Enter');
+    await isShown('b2.txt', '2 of 4 files');
+    await expect.poll(focused).toBe('Rename');
+    expect(await page.title()).toBe('b2.txt · Cadiz');
+    await page.keyboard.press('Control+z');
+    await isShown('b.txt', '2 of 4 files');
+    // A click beside the field saves, as in the list.
+    await button('Rename').click();
+    await field.fill('b3.txt');
+    await view.locator('.canvas').click({ position: { x: 5, y: 5 } });
+    await isShown('b3.txt', '2 of 4 files');
+
+    await button('Move').click();
+    const dialog = dialogOf(page, 'Move 1 item');
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await expect.poll(focused).toBe('Move');
+    await page.keyboard.press('Enter');
+    await dialog.getByRole('button', { name: 'a target', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Move to a target' }).click();
+    await page.getByText('1 item moved to a target').waitFor();
+    await isShown('c.txt', '2 of 3 files');
+    expect((await cadiz.files.page({ folder: 'a target' })).files.map(({ fileName }) => fileName)).toEqual(['b3.txt']);
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await isShown('c.txt', '3 of 4 files');
+
+    await button('Delete').click();
+    await page.getByText('1 item moved to the trash').waitFor();
+    await isShown('d.txt', '3 of 3 files');
+    await expect.poll(focused).toBe('Delete');
+    await page.keyboard.press('Control+z');
+    await isShown('d.txt', '4 of 4 files');
+    await button('Delete').click();
+    await isShown('c.txt', '3 of 3 files');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+
+    const id = await idOf(cadiz, 'c.txt');
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files?file=${id}`);
+    await viewer.getByText('3 of 3 files').waitFor();
+    expect(await viewer.locator('.view > header').getByRole('button').allTextContents()).toEqual(['', 'Download']);
+    await viewer.context().close();
+  });
+
+  test('is deleted as the last, and its preview closes: the focus is on the title, and then on the file again', async () => {
+    const { projectId, cadiz } = await createFilled('Alone');
+    await fill(cadiz, { 'a.txt': 'a' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const focused = () => page.evaluate(() => document.activeElement?.tagName);
+    await entryOf(page, 'a.txt').click();
+    await page.getByText('1 of 1 file', { exact: true }).waitFor();
+    expect(await page.getByRole('toolbar', { name: 'Files beside this one' }).count()).toBe(0);
+    await page.locator('.view').getByRole('button', { name: 'Delete' }).click();
+    await page.locator('.view').waitFor({ state: 'detached' });
+    await entryOf(page, 'a.txt').waitFor({ state: 'detached' });
+    await expect.poll(focused).toBe('H1');
+    await page.getByRole('button', { name: 'Undo' }).click();
+    await entryOf(page, 'a.txt').click();
+    // By a key as well.
+    await page.keyboard.press('Escape');
+    await page.locator('.view').waitFor({ state: 'detached' });
+    await page.keyboard.press('Delete');
+    await entryOf(page, 'a.txt').waitFor({ state: 'detached' });
+    await expect.poll(focused).toBe('H1');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is shown among those beside it, each of which is a click away', async () => {
+    const { projectId, cadiz } = await createFilled('Film');
+    await cadiz.folders.ensure(['a folder']);
+    const names = Array.from({ length: 60 }, (_, index) => `n${String(index).padStart(2, '0')}.txt`);
+    await fill(cadiz, Object.fromEntries(names.map((name) => [name, name])));
+    const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
+      .png()
+      .toBuffer();
+    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'n31.png', { type: 'image/png' }));
+    await expect.poll(async () => (await cadiz.files.get(id)).image?.state, { timeout: 30_000 }).toBe('ready');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'n00.txt').click();
+    const film = page.getByRole('toolbar', { name: 'Files beside this one' });
+    const shown = film.locator('[aria-current=true]');
+    const frames = film.getByRole('button');
+    await frames.first().waitFor();
+    expect(await frames.count()).toBe(21);
+    // The one that is shown is in sight, and all of the first.
+    const isInSight = () =>
+      shown.evaluate((one) => {
+        const [inner, outer] = [one, one.parentElement ?? one].map((part) => part.getBoundingClientRect());
+        return inner && outer && inner.left >= outer.left && inner.right <= outer.right;
+      });
+    expect(await isInSight()).toBe(true);
+    for (const name of ['n20.txt', 'n30.txt']) {
+      await film.getByRole('button', { name }).click();
+      await expect.poll(() => titleOf(page).textContent()).toBe(name);
+      await expect.poll(() => shown.getAttribute('aria-label')).toBe(name);
+      expect(await isInSight()).toBe(true);
+    }
+    await page.getByText('31 of 61 files', { exact: true }).waitFor();
+    expect(await frames.count()).toBe(41);
+    await film.getByRole('button', { name: 'n31.png' }).locator('img').waitFor();
+    // The arrows go on from there, and the focus with them; for the Tab key it is one stop.
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    for (const name of ['n31.png', 'n31.txt']) {
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => titleOf(page).textContent()).toBe(name);
+      await expect.poll(focused).toBe(name);
+    }
+    await page.keyboard.press('Shift+Tab');
+    await expect.poll(focused).toBe('Next file');
+    expect(await findFlaws(page)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is renamed, moved and deleted by a menu on a phone', async () => {
+    const { projectId, cadiz } = await createFilled('By thumb');
+    await cadiz.folders.ensure(['a target']);
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      viewport: { width: 360, height: 640 },
+      hasTouch: true,
+    });
+    const view = page.locator('.view');
+    const choose = async (name: string) => {
+      await view.getByRole('button', { name: 'More actions' }).tap();
+      await page.getByRole('menuitem', { name, exact: true }).tap();
+    };
+    const focused = () => page.evaluate(() => document.activeElement?.getAttribute('aria-label'));
+    await entryOf(page, 'a.txt').tap();
+    await choose('Rename');
+    await view.getByLabel('New name').fill('a2.txt');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => titleOf(page).textContent()).toBe('a2.txt');
+    await expect.poll(focused).toBe('More actions');
+    await choose('Move');
+    const dialog = dialogOf(page, 'Move 1 item');
+    await dialog.getByRole('button', { name: 'a target', exact: true }).tap();
+    await dialog.getByRole('button', { name: 'Move to a target' }).tap();
+    await page.getByText('1 item moved to a target').waitFor();
+    await expect.poll(() => titleOf(page).textContent()).toBe('b.txt');
+    const low = () =>
+      view.locator('header button:visible, .film button, .go').evaluateAll((all) =>
+        all
+          .map((one) => one.getBoundingClientRect())
+          .filter(({ width, height }) => width < 44 || height < 44)
+          .map(({ width, height }) => `${width} × ${height}`),
+      );
+    expect(await low()).toEqual([]);
+    await view.getByRole('toolbar', { name: 'Files beside this one' }).getByRole('button', { name: 'c.txt' }).tap();
+    await expect.poll(() => titleOf(page).textContent()).toBe('c.txt');
+    await choose('Delete');
+    await page.getByText('1 item moved to the trash').waitFor();
+    await expect.poll(() => titleOf(page).textContent()).toBe('b.txt');
+    expect((await cadiz.files.page({ folder: null })).files.map(({ fileName }) => fileName)).toEqual(['b.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

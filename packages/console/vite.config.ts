@@ -36,6 +36,8 @@ export default defineConfig({
               name: 'common',
               test: /src\/components\/(?:dialog|menu|problem|toast)\.tsx$/,
             },
+            // The files and what they need, all of which is there before they are seen.
+            { name: 'files', tags: ['$initial'], test: /src\/screens\/files\// },
           ],
         },
       },

@@ -269,6 +269,8 @@ export const de: Widen<typeof en> = {
     details: 'Einzelheiten',
     previous: 'Vorige Datei',
     next: 'Nächste Datei',
+    position: (nth, total) => `${grouped(nth)} von ${plural(total, 'Datei', 'Dateien')}`,
+    beside: 'Dateien daneben',
     gone: 'Diese Datei gibt es nicht',
     showOriginal: (size) => `Original zeigen (${size})`,
     dimensions: 'Maße',

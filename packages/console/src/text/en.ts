@@ -267,6 +267,8 @@ export const en = {
     details: 'Details',
     previous: 'Previous file',
     next: 'Next file',
+    position: (nth: number, total: number) => `${grouped(nth)} of ${plural(total, 'file', 'files')}`,
+    beside: 'Files beside this one',
     gone: 'This file is not here',
     showOriginal: (size: string) => `Show the original (${size})`,
     dimensions: 'Dimensions',

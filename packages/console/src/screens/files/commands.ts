@@ -19,8 +19,8 @@ const toMany = ({ entries, select }: Chosen): Many => (select ? { select } : toI
 /** Reads again what a change may have changed. */
 export async function refresh(projectId: string): Promise<void> {
   await Promise.all(
-    [listingKey(projectId), ['folders', projectId], ['usage', projectId], ['trash', projectId]].map((queryKey) =>
-      queryClient.invalidateQueries({ queryKey }),
+    [listingKey(projectId), ['file'], ['folders', projectId], ['usage', projectId], ['trash', projectId]].map(
+      (queryKey) => queryClient.invalidateQueries({ queryKey }),
     ),
   );
 }

@@ -291,12 +291,6 @@ export function FileList(props: FileListProps) {
   );
 }
 
-/** Gives the focus to the entry that the keys are at, unless something else has it than the title of the screen. */
-export function focusList(): void {
-  if (document.activeElement?.matches('body, h1'))
-    document.querySelector<HTMLElement>('[role=grid] [tabindex="0"]')?.focus({ preventScroll: true });
-}
-
 /** Whether the focus is at an entry, or nowhere. */
 const hasFocus = ({ id }: Entry) =>
   document.activeElement === document.body ||

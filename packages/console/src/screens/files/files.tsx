@@ -29,8 +29,9 @@ import { UploadButton } from '../uploads/upload-button.tsx';
 import { usePaste } from '../uploads/use-paste.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { countExcepted, mayDownload } from './chosen.ts';
-import { FileList, focusList, type Sort } from './file-list.tsx';
+import { FileList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
+import { focusList } from './focus-list.ts';
 import { isGone, WaysOn } from './gone.tsx';
 import { Bar, ListSkeleton } from './list-skeleton.tsx';
 import { download } from './load-commands.ts';
@@ -89,6 +90,8 @@ function Folder(place: Place) {
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
   const hasBars = useBars(isPending);
   const isEmpty = !isPending && entries.length === 0;
+  // With the last entry, what had the focus is gone.
+  useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
   useLetterKeys({
     // Where the list has the focus, it takes these keys itself.
     ...(!isEmpty && { ArrowDown: focusList, 'Mod+a': selection.all }),
@@ -182,6 +185,7 @@ function Folder(place: Place) {
             projectId={projectId}
             entries={entries}
             gapAt={gapAt}
+            total={total}
             onMore={listing.loadMore}
             fileId={search.file}
             onNamed={setPreviewed}

@@ -9,19 +9,22 @@ interface NameFieldProps {
   projectId: string;
   entry: Entry;
   /** Whether the listing no longer has it. */
-  isGone: boolean;
+  isGone?: boolean;
   /** Called when the name is as it shall be; with a step, for the next or previous entry's turn. */
   onDone: (step?: 1 | -1) => void;
 }
 
 /** A dialog that opens by itself, such as one that asks to sign in again, takes the focus from a name that is half typed, and gives it back. */
-const isOfDialog = (element: Element | null): boolean => element?.closest('[role=dialog]') != null;
+function isOfOtherDialog(element: Element | null, field: Element | null): boolean {
+  const dialog = element?.closest('[role=dialog]');
+  return dialog != null && !dialog.contains(field);
+}
 
 /**
  * Renames in place: the stem is selected; Enter and Tab save, Escape restores; a refusal stays open with its reason. So does the
  * field of an entry that is gone, until somebody leaves it.
  */
-export function NameField({ projectId, entry, isGone, onDone }: NameFieldProps) {
+export function NameField({ projectId, entry, isGone = false, onDone }: NameFieldProps) {
   const field = useRef<HTMLInputElement>(null);
   const { mutate, error, isPending } = useMutation({
     mutationFn: async ({ name }: { name: string; step: 1 | -1 | undefined }) =>
@@ -67,7 +70,7 @@ export function NameField({ projectId, entry, isGone, onDone }: NameFieldProps) 
           readOnly={isPending}
           onKeyDown={onKeyDown}
           onClick={(event) => event.stopPropagation()}
-          onBlur={({ relatedTarget }) => !isOfDialog(relatedTarget) && leave()}
+          onBlur={({ relatedTarget }) => !isOfOtherDialog(relatedTarget, field.current) && leave()}
         />
         {isPending && <span className="spin" aria-hidden="true" />}
       </span>

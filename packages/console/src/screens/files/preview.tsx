@@ -1,24 +1,31 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { useLocation, useNavigate, useRouter } from '@tanstack/react-router';
-import { ChevronLeft, ChevronRight, Download, type LucideIcon, MapPinOff, X } from 'lucide-react';
+import { ChevronLeft, ChevronRight, type LucideIcon, MapPinOff } from 'lucide-react';
 import { type KeyboardEvent, useEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
-import { Button, IconButton } from '../../components/button.tsx';
+import { Button } from '../../components/button.tsx';
 import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import { undoLatest } from '../../undo.ts';
+import { toChosen } from './chosen.ts';
 import { Details } from './details.tsx';
-import { FileName } from './file-name.tsx';
+import { Film } from './film.tsx';
+import { focusList } from './focus-list.ts';
 import { isGone, WaysOn } from './gone.tsx';
 import { Links } from './links.tsx';
-import { download } from './load-commands.ts';
+import { PreviewBar } from './preview-bar.tsx';
+import type { FilesSearch } from './search.ts';
 import { Stage } from './stage.tsx';
 import type { FileEntry, Loaded, Side } from './use-listing.ts';
+import { useQuestions } from './use-questions.tsx';
 
 /** `entries` is what the list has loaded: the others can be reached from here. */
 interface PreviewProps extends Loaded {
   projectId: string;
+  /** How many entries the list has in all; null for more than are counted. */
+  total: number | null | undefined;
   /** Loads more of the list. */
   onMore: (side: Side) => void;
   fileId: string;
@@ -33,7 +40,8 @@ type Step = 1 | -1;
 const farthest = 2000;
 
 /** One file, over everything else: what it shows, and all that is known of it. */
-export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: PreviewProps) {
+export function Preview(props: PreviewProps) {
+  const { projectId, entries, gapAt, onMore, fileId, onNamed } = props;
   const navigate = useNavigate();
   const frame = useRef<HTMLDivElement>(null);
   const details = useRef<HTMLElement>(null);
@@ -50,9 +58,15 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: 
     // What is opened again may have another name by now: the list knows.
     gcTime: 0,
   });
-  const show = (file: string | undefined) =>
-    void navigate({ to: '.', search: (before) => ({ ...before, file }), state: true, replace: true });
+  const show = (file: string | undefined) => {
+    const search = (before: FilesSearch) => ({ ...before, file });
+    // Nothing is scrolled to where it was: the film goes on.
+    void navigate({ to: '.', search, state: true, replace: true, resetScroll: false });
+  };
   const close = useClose(() => show(undefined));
+  const isLeft = useRef(false);
+  // What opened it may be gone from the list by then.
+  useEffect(() => () => void (isLeft.current && requestAnimationFrame(focusList)), []);
   /** The way to what has not been loaded. */
   const unread: Step = side === 'start' ? 1 : -1;
   const hasMore = gapAt !== undefined;
@@ -73,12 +87,24 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: 
   useEffect(() => {
     if (awaited !== undefined && toNeighbour(awaited)) go(awaited);
   });
-  function onKeyDown({ target, key, currentTarget, altKey, ctrlKey, metaKey }: KeyboardEvent) {
-    // With these, arrows are for the browser, such as to go back.
-    if (altKey || ctrlKey || metaKey) return;
+  /** Where to, once the file is no longer among these: to the next, or else to the one before. */
+  function leave() {
+    const to = toNeighbour(1) ?? toNeighbour(-1);
+    if (to) return show(to.id);
+    isLeft.current = true;
+    close();
+  }
+  function onKeyDown(event: KeyboardEvent) {
+    const { target, key, currentTarget, altKey, ctrlKey, metaKey } = event;
     // A dialog that this one has opened has its own keys.
     if (!(target instanceof Element && currentTarget.contains(target)) || target.closest('input, select, video, audio'))
       return;
+    if ((ctrlKey || metaKey) && !altKey && key === 'z') {
+      event.preventDefault();
+      undoLatest();
+    }
+    // With these, arrows are for the browser, such as to go back.
+    if (altKey || ctrlKey || metaKey) return;
     if (key === 'ArrowLeft') go(-1);
     if (key === 'ArrowRight') go(1);
   }
@@ -87,6 +113,8 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: 
   const isMissing = isGone(query.error) || (query.data !== undefined && query.data.projectId !== projectId);
   const file = isMissing ? undefined : query.data;
   const name = file?.fileName;
+  const entry: FileEntry | undefined = file && { kind: 'file', id: file.id, name: file.fileName, item: file };
+  const { remove, move, dialog } = useQuestions(projectId, file?.folderId ?? null, leave);
   useEffect(() => {
     onNamed(name);
     return () => onNamed(undefined);
@@ -101,11 +129,13 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: 
           aria-label={name ?? preview.title}
           onKeyDown={onKeyDown}
         >
-          <header>
-            <b className="clip grow">{file && <FileName name={file.fileName} />}</b>
-            {file && <DownloadButton projectId={projectId} file={file} />}
-            <Dialog.Close render={<IconButton icon={X} label={text.common.close} />} />
-          </header>
+          <PreviewBar
+            projectId={projectId}
+            file={entry}
+            position={toPosition(props, files, at, side)}
+            onMove={(one) => move(toChosen([one]))}
+            onRemove={(one) => remove(toChosen([one]))}
+          />
           <div className="stage">
             <div className="canvas">
               {isMissing && (
@@ -130,11 +160,13 @@ export function Preview({ projectId, entries, gapAt, onMore, fileId, onNamed }: 
               onStep={() => go(-1)}
             />
             <StepButton look="next" icon={ChevronRight} label={preview.next} isOff={!mayGo(1)} onStep={() => go(1)} />
+            {(at === -1 || files.length > 1) && <Film files={files} at={at} onShow={show} />}
           </div>
           <aside ref={details} tabIndex={-1} className="details" aria-label={preview.details}>
             {file && <Details key={fileId} projectId={projectId} file={file} />}
             {file && <Links key={`${fileId} links`} projectId={projectId} fileId={fileId} />}
           </aside>
+          {dialog}
         </Dialog.Popup>
       </Dialog.Portal>
     </Dialog.Root>
@@ -168,7 +200,13 @@ const StepButton = ({ look, icon: Icon, label, isOff, onStep }: StepButtonProps)
   </button>
 );
 
-function DownloadButton({ projectId, file }: { projectId: string; file: FileEntry['item'] }) {
-  const entry: FileEntry = { kind: 'file', id: file.id, name: file.fileName, item: file };
-  return <IconButton icon={Download} label={text.files.download} onClick={() => download(projectId, [entry])} />;
+/** Where a file stands among all the files of a list, as far as that is known. @param at its place among those that are loaded */
+function toPosition({ entries, gapAt, total }: PreviewProps, files: readonly FileEntry[], at: number, side: Side) {
+  const start = entries.slice(0, gapAt);
+  // Folders come first: where a file has been reached, there are no more of them.
+  if (at === -1 || start.at(-1)?.kind !== 'file') return undefined;
+  const ofFiles =
+    gapAt === undefined ? files.length : total && total - start.filter(({ kind }) => kind === 'folder').length;
+  if (!ofFiles) return undefined;
+  return { nth: (side === 'start' ? 1 : ofFiles - files.length + 1) + at, total: ofFiles };
 }

@@ -1,12 +1,11 @@
 import { Link } from '@tanstack/react-router';
-import { type MouseEvent, memo, useEffect, useState } from 'react';
+import { type MouseEvent, memo } from 'react';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { EntryCheck, EntryMenu, EntryName, type EntryProps, toMeta, toType, useEntryElement } from './entry-parts.tsx';
 import { type Flight, useWhole } from './flight.ts';
-import { KindIcon } from './kind-icon.tsx';
-import { Picture, toSmall } from './picture.tsx';
+import { Thumbnail } from './thumbnail.tsx';
 import { type Entry, toLook } from './use-listing.ts';
 
 /**
@@ -59,29 +58,6 @@ export const Row = memo(function Row({ flight, top, ...props }: EntryProps & { f
     </div>
   );
 });
-
-/** For how long a row is looked at before its picture is made for it, so that scrolling through many makes none. */
-const restMilliseconds = 400;
-
-/** The picture in small, once it has been made. */
-function Thumbnail({ entry }: { entry: Entry }) {
-  const [isResting, setResting] = useState(false);
-  const file = entry.kind === 'file' ? entry.item : undefined;
-  const small = file && toSmall(file);
-  const waits = small !== undefined && file?.thumbnailUrl === undefined;
-  useEffect(() => {
-    if (!waits) return undefined;
-    const timer = setTimeout(() => setResting(true), restMilliseconds);
-    return () => clearTimeout(timer);
-  }, [waits]);
-  const url = file?.thumbnailUrl ?? (isResting ? small : undefined);
-  if (url === undefined) return <KindIcon entry={entry} />;
-  return (
-    <span className="thumb">
-      <Picture key={url} sources={[url]} none={<KindIcon entry={entry} />} />
-    </span>
-  );
-}
 
 /** A file whose first bytes are of another type than it claims. */
 function Mismatch({ entry }: { entry: Entry }) {
