@@ -64,9 +64,6 @@ export function Preview(props: PreviewProps) {
     void navigate({ to: '.', search, state: true, replace: true, resetScroll: false });
   };
   const close = useClose(() => show(undefined));
-  const isLeft = useRef(false);
-  // What opened it may be gone from the list by then.
-  useEffect(() => () => void (isLeft.current && requestAnimationFrame(focusList)), []);
   /** The way to what has not been loaded. */
   const unread: Step = side === 'start' ? 1 : -1;
   const hasMore = gapAt !== undefined;
@@ -90,9 +87,8 @@ export function Preview(props: PreviewProps) {
   /** Where to, once the file is no longer among these: to the next, or else to the one before. */
   function leave() {
     const to = toNeighbour(1) ?? toNeighbour(-1);
-    if (to) return show(to.id);
-    isLeft.current = true;
-    close();
+    if (to) show(to.id);
+    else close();
   }
   function onKeyDown(event: KeyboardEvent) {
     const { target, key, currentTarget, altKey, ctrlKey, metaKey } = event;
@@ -177,6 +173,8 @@ export function Preview(props: PreviewProps) {
 function useClose(leave: () => void): () => void {
   const router = useRouter();
   const isClosed = useRef(false);
+  // What it was opened from may be gone.
+  useEffect(() => () => void (isClosed.current && requestAnimationFrame(focusList)), []);
   return () => {
     if (isClosed.current) return;
     isClosed.current = true;
