@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import { useEffect, useRef, useState } from 'react';
+import { useEffect, useRef } from 'react';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
+import { useLocalUrl } from '../../use-local-url.ts';
 
 interface PdfStageProps {
   url: string;
@@ -23,13 +24,7 @@ export function PdfStage({ url, name }: PdfStageProps) {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 60_000,
   });
-  const [address, setAddress] = useState<string>();
-  useEffect(() => {
-    if (!content) return;
-    const made = URL.createObjectURL(content);
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
-  }, [content]);
+  const address = useLocalUrl(content);
   const frame = useFocusKept();
   if (error) return <ProblemNote error={error} />;
   return address === undefined ? null : <iframe ref={frame} src={address} title={name} />;

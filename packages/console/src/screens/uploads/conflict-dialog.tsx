@@ -5,9 +5,9 @@ import { Dialog } from '../../components/dialog.tsx';
 import { Check } from '../../components/field.tsx';
 import { formatBytes, formatMoment } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { useLocalUrl } from '../../use-local-url.ts';
 import { Picture } from '../files/picture.tsx';
 import type { Conflict, Decision, Question, Version } from './conflicts.ts';
-import { useLocalUrl } from './use-local-url.ts';
 
 const ways = ['keep', 'replace', 'skip'] as const;
 

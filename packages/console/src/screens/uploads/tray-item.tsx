@@ -6,12 +6,12 @@ import { Meter } from '../../components/parts.tsx';
 import { messageOf } from '../../components/problem.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { useLocalUrl } from '../../use-local-url.ts';
 import { FileName } from '../files/file-name.tsx';
 import { TypeIcon } from '../files/kind-icon.tsx';
 import { Picture } from '../files/picture.tsx';
 import { toPicture } from './incoming.ts';
 import { cancel, type Listed, pauseOne, resumeOne, retryOne } from './uploads.ts';
-import { useLocalUrl } from './use-local-url.ts';
 
 interface TrayItemProps {
   one: Listed;

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 
-/** An address for what is in this browser, for as long as it is shown. */
+/** A URL for what is in this browser, for as long as it is shown. */
 export function useLocalUrl(blob: Blob | undefined): string | undefined {
   const [url, setUrl] = useState<string>();
   useEffect(() => {
