@@ -68,7 +68,7 @@ export function useEntryElement({
   };
 }
 
-/** Whether a menu is asked for by a finger that rests, which browsers on phones say so. */
+/** Whether a long press asks for the menu: browsers on phones report it as a `contextmenu` event. */
 const isOfTouch = ({ nativeEvent }: MouseEvent) =>
   nativeEvent instanceof globalThis.PointerEvent && nativeEvent.pointerType === 'touch';
 

@@ -9,7 +9,7 @@ export type Factor = Selectable<Schema['two_factors']>;
 const mostFailures = 10;
 const lockedMilliseconds = 900_000;
 
-/** The second factor of an account, which may not be confirmed yet; undefined if there is none. */
+/** Finds the second factor of an account, confirmed or not; undefined if the account has none. */
 export function findFactor(kysely: Kysely<Schema>, userId: string): Promise<Factor | undefined> {
   return kysely.selectFrom('two_factors').selectAll().where('user_id', '=', userId).executeTakeFirst();
 }
