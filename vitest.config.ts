@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { relative } from 'node:path';
 import { configDefaults, defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-import { isLong, longTests } from './scripts/series.mjs';
+import { isLong, longTests, notAskedFor } from './scripts/series.mjs';
 
 /** What takes minutes in a long series. */
 const longestOfLong = [
@@ -78,7 +78,7 @@ const alone = [
 const isNamed = process.argv
   .slice(2)
   .some((argument) => argument !== 'run' && !/^--(?!testNamePattern)/.test(argument));
-const leftOut = isLong || isNamed ? [] : longTests;
+const leftOut = isNamed ? [] : [...(isLong ? [] : longTests), ...notAskedFor.flatMap(({ files }) => files)];
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

@@ -27,7 +27,9 @@ export const longTests = [
   'e2e/cli-transfer.test.ts',
   'e2e/client-faults.test.ts',
   'e2e/client-in-chromium.test.ts',
+  'e2e/client-react-native.test.ts',
   'e2e/clients/clients.test.ts',
+  'e2e/console-first-run.test.ts',
   'e2e/console.test.ts',
   'e2e/cross-site-in-chromium.test.ts',
   'e2e/doctor.test.ts',
@@ -48,9 +50,11 @@ export const longTests = [
   'e2e/tickets-killed.test.ts',
   'e2e/traces.test.ts',
   'e2e/upgrades.test.ts',
+  'e2e/walk.test.ts',
   'e2e/webhooks.test.ts',
   'packages/cli/src/commands/many.test.ts',
   'packages/images/src/hostile-images.test.ts',
+  'packages/images/src/posters.test.ts',
   'packages/images/src/processes.test.ts',
   'packages/server/src/admin/versions.test.ts',
   'packages/server/src/db/embedded-disk-full.test.ts',
@@ -58,13 +62,16 @@ export const longTests = [
   'packages/server/src/db/embedded-failure.test.ts',
   'packages/server/src/db/upgrades.test.ts',
   'packages/server/src/doctor/doctor.test.ts',
+  'packages/server/src/features/bulk/selections.test.ts',
   'packages/server/src/features/downloads/archives.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/server/src/features/files/list-files-order.test.ts',
+  'packages/server/src/features/files/list-files-search.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
+  'packages/server/src/features/images/many-variants.test.ts',
   'packages/server/src/features/janitor/reconcile-project.test.ts',
   'packages/server/src/work/work-killed.test.ts',
   'packages/store/src/disk/check-index-file.test.ts',
@@ -81,7 +88,21 @@ export const longTests = [
 ];
 
 /**
- * Of those, what `.ci/run` leaves to releases on the embedded database and store: what takes minutes and has not found anything for long, or runs on
+ * What does nothing unless a setting is there: neither `npm test` nor `.ci/run` begins it without, unless it is named.
+ * @type {{ setting: string, files: string[], what: string }[]}
+ */
+const onlyWith = [
+  { setting: 'TEST_CONSOLE', files: ['e2e/console-*.test.ts'], what: 'journeys through the console' },
+  { setting: 'TEST_NEXTJS', files: ['e2e/nextjs.test.ts'], what: 'the Next.js example as a whole' },
+  { setting: 'TEST_PACKED', files: ['e2e/packed.test.ts'], what: 'the command as it is published' },
+  { setting: 'TEST_RUNTIMES', files: ['e2e/client-runtimes.test.ts'], what: 'the SDK in Bun, Deno and a Worker' },
+];
+
+/** Those whose setting is not there. */
+export const notAskedFor = onlyWith.filter(({ setting }) => !process.env[setting]);
+
+/**
+ * Of `longTests`, what `.ci/run` leaves to releases on the embedded database and store: what takes minutes and has not found anything for long, or runs on
  * PostgreSQL there anyway.
  */
 export const beforeRelease = [
@@ -98,14 +119,17 @@ export const beforeRelease = [
   'e2e/site-in-chromium.test.ts',
   'e2e/tickets-killed.test.ts',
   'e2e/traces.test.ts',
+  'e2e/walk.test.ts',
   'packages/cli/src/commands/many.test.ts',
   'packages/server/src/doctor/doctor.test.ts',
+  'packages/server/src/features/bulk/selections.test.ts',
   'packages/server/src/features/downloads/archives.test.ts',
   'packages/server/src/features/downloads/write-zip.test.ts',
   'packages/server/src/features/files/list-files-at-size.test.ts',
   'packages/server/src/features/files/list-files-counts-at-size.test.ts',
   'packages/server/src/features/files/list-files-filter-at-size.test.ts',
   'packages/server/src/features/files/list-files-order.test.ts',
+  'packages/server/src/features/files/list-files-search.test.ts',
   'packages/server/src/features/files/list-files-short-pages.test.ts',
   'packages/server/src/features/janitor/reconcile-project.test.ts',
 ];
@@ -126,7 +150,7 @@ export const beforeReleaseOnPostgres = [
 ];
 
 /** The journeys through the console that `.ci/run` makes beside `e2e/console-files.test.ts`, which runs on PostgreSQL. The others are left to releases. */
-export const dailyJourneys = ['e2e/console.test.ts'];
+export const dailyJourneys = ['e2e/console.test.ts', 'e2e/console-first-run.test.ts'];
 
 /** What `npm test` runs in a short form, and `.ci/run` once more in a longer one, with the embedded database and store too. */
 export const againInCi = [

@@ -5,7 +5,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { prepare, root, run } from './prepare.mjs';
-import { isLong, longTests } from './series.mjs';
+import { isLong, longTests, notAskedFor } from './series.mjs';
 
 await prepare();
 process.exitCode = await runTests();
@@ -48,6 +48,9 @@ function leftOut() {
     !isLong &&
       process.argv.length === 2 &&
       `${longTests.length} files that take long, such as rounds of kill -9 and journeys in a browser: scripts/series.mjs lists them.`,
+    ...(process.argv.length === 2
+      ? notAskedFor.map(({ setting, what }) => `${what}, because ${setting} is not set: CONTRIBUTING.md says how.`)
+      : []),
     !TEST_DATABASE_URL && 'PostgreSQL, because TEST_DATABASE_URL names none (the embedded database was tested).',
     !TEST_S3_ENDPOINT &&
       'another S3 server, because the TEST_S3_* settings name none (the embedded object store was tested).',
