@@ -105,6 +105,18 @@ describe('prepare', () => {
   });
 });
 
+test.each<[string, (adapter: ObjectStore) => Promise<void>]>([
+  ['prepare', (adapter) => adapter.prepare()],
+  ['check', (adapter) => adapter.check()],
+])('%s takes no web server for a store, although that answers 200', async (_, ask) => {
+  const page = 'HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n';
+  const endpoint = await serveRaw((socket, _nth, request) =>
+    socket.end(`${page}${request.startsWith('HEAD') ? '' : 'Content-Length: 13\r\n'}\r\n<html></html>`),
+  );
+  const { message } = await failureOf(ask(adapterWith({ endpoint })));
+  expect(message).toMatch(/answers, but not as an object store does\. Check that S3_ENDPOINT is/);
+});
+
 describe('check', () => {
   test('resolves if the store answers for the bucket', async () => {
     await objects.check();
