@@ -624,6 +624,27 @@ describe.runIf(isTestable)('conflicting requests on two processes', () => {
     expect((await findUse()).last_used_at.getTime()).toBeGreaterThan(before.last_used_at.getTime());
   });
 
+  test('what has arrived is noted once, however often and in whatever order the store tells it', async () => {
+    const [service, other] = services as [TestService, TestService];
+    const projectId = await service.createProject(ada);
+    const { key } = await service.createKey(ada, projectId);
+    const wanted = { projectId, folderId: null, maxFiles: 500, maxBytes: 500, autoRecord: true };
+    const { ticket } = (await service.call('POST', '/api/storage/tickets', { key, body: wanted })).body;
+    const storeKeys: string[] = [];
+    for (let batch = 0; batch < 5; batch++) {
+      const facts = { mimeType: 'text/plain', fileSize: 1, folderId: null };
+      const files = Array.from({ length: 100 }, (_, index) => ({ ...facts, fileName: `${batch}-${index}.txt` }));
+      const body = { projectId, files };
+      const { results } = (await service.call('POST', '/api/storage/presign/batch', { key: ticket, body })).body;
+      storeKeys.push(...results.map(({ upload }: { upload: { storeKey: string } }) => upload.storeKey));
+    }
+    const noted = await Promise.all([
+      noteArrived(service.deps, storeKeys),
+      noteArrived(other.deps, storeKeys.toReversed()),
+    ]);
+    expect(noted.toSorted()).toEqual([0, 500]);
+  });
+
   /** Each contestant meets each deletion this many times, each time with others around them. */
   const random = createRandom(seed);
   const rounds = Object.keys(deletions).flatMap((deletion) =>
