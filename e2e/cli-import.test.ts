@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer } from 'node:http';
+import { createServer, request as forward, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -286,6 +286,38 @@ describe('import from S3', () => {
     }
   });
 
+  test.each<[string, string, (response: ServerResponse) => unknown]>([
+    [
+      'says that its list goes on, but not how',
+      'does not say how its list goes on',
+      (response) => response.end('<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>'),
+    ],
+    ['answers a page', 'does not answer as an S3 store does', (response) => response.end('<html></html>')],
+    ['answers no XML', 'does not answer as an S3 store does', (response) => response.end('Welcome')],
+    [
+      'answers an error with 200',
+      'the store answered 500 InternalError',
+      (response) => response.end('<Error><Code>InternalError</Code></Error>'),
+    ],
+    [
+      'sends elsewhere',
+      'the store answered 307',
+      (response) => response.writeHead(307, { location: `${env.AWS_ENDPOINT_URL}/media?list-type=2` }).end(),
+    ],
+  ])('a store that %s is told, and nothing passes for imported', async (_, told, answer) => {
+    const server = createServer((_request, response) => answer(response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    try {
+      const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+      const { code, stderr } = await place.cadiz(['import', 's3://media', '--to', 'never', '--endpoint', endpoint], {
+        env,
+      });
+      expect([code, stderr]).toEqual([1, expect.stringContaining(told)]);
+    } finally {
+      server.close();
+    }
+  });
+
   describe('export to a bucket', () => {
     const facts = { metadata: { album: 'beach' }, type: 'image/x-own', externalId: 'photo-2' };
     const target = (prefix: string) => ['--endpoint', endpoint, `s3://media/${prefix}`];
@@ -306,6 +338,24 @@ describe('import from S3', () => {
       expect([report.manifest, report.done.length, report.failed]).toEqual(['s3://media/backup/manifest.jsonl', 3, []]);
       const again = await place.json<Report>(['export', ...target('backup/'), 'bucket'], own());
       expect(again).toMatchObject({ done: [], unchanged: 3 });
+
+      // As a proxy that compresses does, which marks the ETags of what it may change.
+      const weakening = createServer((asked, response) => {
+        const { method, url: path, headers } = asked;
+        const passed = forward({ port: store.port, host: '127.0.0.1', method, path, headers }, (answer) => {
+          const { etag } = answer.headers;
+          answer.pipe(
+            response.writeHead(answer.statusCode ?? 0, { ...answer.headers, ...(etag && { etag: `W/${etag}` }) }),
+          );
+        });
+        asked.pipe(passed);
+      });
+      await new Promise<void>((resolve) => weakening.listen(0, '127.0.0.1', resolve));
+      const through = `http://127.0.0.1:${(weakening.address() as AddressInfo).port}`;
+      const unchanged = ['export', '--endpoint', through, 's3://media/backup', 'bucket'];
+      expect(await place.json<Report>(unchanged, own())).toMatchObject({ done: [], unchanged: 3, failed: [] });
+      weakening.close();
+      weakening.closeAllConnections();
 
       const s3 = open();
       const large = { Bucket: 'media', Key: 'backup/files/deep/large.bin' };

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -134,15 +136,35 @@ export async function stopService(service: Service): Promise<Exit> {
   return service.exit;
 }
 
-/** Ports that nobody listens on, and that no connection is given meanwhile: below those that Linux chooses from. */
+/**
+ * Ports that nobody listens on, and that no connection is given meanwhile: below those that Linux chooses from. Until this process
+ * ends, no other call returns them, in any process.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = [];
-  while (servers.length < count) {
-    const found = await listen(11_000 + Math.floor(Math.random() * 21_000)).catch(() => undefined);
-    if (found) servers.push(found);
+  const ports: number[] = [];
+  while (ports.length < count) {
+    const port = 11_000 + Math.floor(Math.random() * 21_000);
+    if ((await claim(port)) && (await isFree(port))) ports.push(port);
   }
-  await Promise.all(servers.map(({ close }) => close()));
-  return servers.map(({ port }) => port);
+  return ports;
+}
+
+/** Services use TCP, so the UDP port of the same number is there to be held; the system lets go of it with the process. */
+async function claim(port: number): Promise<boolean> {
+  const socket = createSocket('udp4').unref();
+  try {
+    await once(socket.bind(port, '127.0.0.1'), 'listening');
+    return true;
+  } catch {
+    socket.close();
+    return false;
+  }
+}
+
+async function isFree(port: number): Promise<boolean> {
+  const found = await listen(port).catch(() => undefined);
+  await found?.close();
+  return found !== undefined;
 }
 
 /** Occupies a port (0: a free one) until it is closed. */

@@ -788,7 +788,7 @@ export const errorCatalogue = {
     status: 503,
     title: 'A dependency is down.',
     happened:
-      'The database or the object store does not answer the service. `dependencies` gives the state of each, and the log says why.',
+      'The database or the object store does not answer the service, or cannot be used. `dependencies` gives the state of each, and the log says why.',
     mend: 'Repair the dependency that is down. The service recovers by itself, without a restart.',
   },
 } as const satisfies Record<string, ErrorEntry>;

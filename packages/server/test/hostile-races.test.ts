@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { type OperationId, type Route, routes } from '@cadiz/contract';
 import pg from 'pg';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { migrate } from '../src/db/migrate.ts';
@@ -12,11 +13,13 @@ import { lookAtReservations, type Recorder } from '../src/features/tickets/look-
 import { purgeTrash } from '../src/features/trash/purge-trash.ts';
 import { recordReserved } from '../src/features/uploads/record-reserved.ts';
 import { closeDays } from '../src/features/usage/close-days.ts';
+import { findRoute } from '../src/http/router.ts';
+import { noteArrived } from '../src/tickets/note-arrived.ts';
 import { createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
 import { createRandom } from './hostile/random.ts';
 import { insertOperation } from './operations.ts';
-import { type Answer, type Person, startTestService, type TestService } from './service.ts';
+import { type Answer, type Person, send, startTestService, type TestService } from './service.ts';
 
 const isTestable = testableKinds.includes('postgres');
 if (!isTestable) {
@@ -41,9 +44,13 @@ interface Scene {
   trashed: { folder: string; file: string };
   keys: { ofFolder: string; ofProject: string; raw: string };
   photo: object;
-  ticket: { id: string; raw: string; photo: object; uploadId: string };
+  ticket: { id: string; raw: string; photo: { storeKey: string }; uploadId: string };
+  /** One that goes on, and one that is held. */
   quarantineId: string;
+  heldId: string;
   uploadId: string;
+  /** An upload in parts whose only part has arrived. */
+  wholeId: string;
   linkId: string;
   webhookId: string;
   operationId: string;
@@ -100,7 +107,18 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
   const photoOfTicket = await service.upload({ key: ticket }, projectId, Buffer.from('bytes'), { folderId: full });
   const begun = { key: ticket, body: { ...photoOfTicket, storeKey: undefined } };
   const { uploadId: uploadOfTicket } = (await service.call('POST', '/api/storage/uploads', begun)).body;
-  const quarantine = { apiKeyId: ofFolder.id, since: new Date(0).toISOString() };
+  const quarantineKey = async (apiKeyId: string): Promise<string> =>
+    (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, { apiKeyId, since: new Date(0).toISOString() }))
+      .id;
+  const heldId = await quarantineKey((await service.createKey(ben, projectId)).id);
+  await requireDrained(service, [quarantineWork]);
+  const begin = async (): Promise<string> => {
+    const facts = { ...(await presigned(full)), storeKey: undefined };
+    return (await ask(ben, 'POST', '/api/storage/uploads', facts)).uploadId;
+  };
+  const wholeId = await begin();
+  const { parts } = await ask(ben, 'POST', `/api/storage/uploads/${wholeId}/parts`, { partNumbers: [1] });
+  await send('PUT', parts[0].presignedUrl, Buffer.from('bytes'));
   return {
     projectId,
     ben,
@@ -112,9 +130,10 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     keys: { ofFolder: ofFolder.id, ofProject: ofProject.id, raw: ofProject.key },
     photo: await presigned(full),
     ticket: { id: ticketId, raw: ticket, photo: photoOfTicket, uploadId: uploadOfTicket },
-    quarantineId: (await ask(ada, 'POST', `/api/projects/${projectId}/quarantines`, quarantine)).id,
-    uploadId: (await ask(ben, 'POST', '/api/storage/uploads', { ...(await presigned(full)), storeKey: undefined }))
-      .uploadId,
+    quarantineId: await quarantineKey(ofFolder.id),
+    heldId,
+    uploadId: await begin(),
+    wholeId,
     operationId: await insertOperation(service, projectId, full, ben.id),
     webhookId: (await ask(ben, 'POST', `/api/projects/${projectId}/webhooks`, { url: 'https://a.example.com/' })).id,
     linkId: (await ask(ada, 'POST', '/api/storage/links', { fileId: files[0] })).id,
@@ -215,6 +234,13 @@ const contestants: Record<string, Contestant> = {
       revokeApiKeys: true,
     }),
   ),
+  'create a project': one(
+    'ben',
+    'POST',
+    () => '/api/projects',
+    () => ({ name: 'Another' }),
+  ),
+  'sign out': one('ben', 'POST', () => '/api/auth/sign-out'),
   'end other sessions': one('ben', 'DELETE', () => '/api/account/sessions'),
   'disable a user': one(
     'ada',
@@ -232,6 +258,25 @@ const contestants: Record<string, Contestant> = {
     () => '/api/storage/record',
     ({ photo }) => photo,
   ),
+  'record many': one(
+    'ada',
+    'POST',
+    () => '/api/storage/record/batch',
+    ({ projectId, photo }) => ({ projectId, files: [{ ...photo, projectId: undefined }], atomic: true }),
+  ),
+  'copy a file': one(
+    'ben',
+    'POST',
+    ({ files }) => `/api/storage/files/${files[0]}/copy`,
+    ({ folders }) => ({ folderId: folders.empty }),
+  ),
+  'complete an upload': one(
+    'ben',
+    'POST',
+    ({ wholeId }) => `/api/storage/uploads/${wholeId}/complete`,
+    () => ({}),
+  ),
+  'note what has arrived': ({ deps }, { ticket }) => noteArrived(deps, [ticket.photo.storeKey]),
   'begin an upload': one(
     'ben',
     'POST',
@@ -306,6 +351,8 @@ const contestants: Record<string, Contestant> = {
       folderId: folders.empty,
     }),
   ),
+  'restore a file': one('ada', 'POST', ({ trashed }) => `/api/storage/files/${trashed.file}/restore`),
+  'restore a folder': one('ada', 'POST', ({ trashed }) => `/api/storage/folders/${trashed.folder}/restore`),
   'delete a file': one('ada', 'DELETE', ({ files }) => `/api/storage/files/${files[1]}`),
   'change metadata and externalId': one(
     'ada',
@@ -363,6 +410,12 @@ const contestants: Record<string, Contestant> = {
     ({ projectId, quarantineId }) => `/api/projects/${projectId}/quarantines/${quarantineId}/release`,
     () => ({}),
   ),
+  'trash a quarantine': one(
+    'ada',
+    'POST',
+    ({ projectId, heldId }) => `/api/projects/${projectId}/quarantines/${heldId}/trash`,
+    () => ({}),
+  ),
   'go on with quarantines': (service) => requireDrained(service, [quarantineWork]),
   reconcile: async (service, scene) => {
     const answer = await service.call('POST', projectPath('/reconcile')(scene), {
@@ -374,6 +427,56 @@ const contestants: Record<string, Contestant> = {
     return answer;
   },
 };
+
+/** Operations that are not sent, although they are no GET, and why. */
+const notSent: Partial<Record<OperationId, string>> = {
+  ...because('signs URLs, and writes nothing', [
+    'presignBatch',
+    'signParts',
+    'createDownloadUrl',
+    'createDownloadUrls',
+    'createArchiveUrl',
+  ]),
+  ...because('is what the others are raced with', ['deleteProject', 'removeUser']),
+  ...because('asks the object store only', ['runDoctor']),
+  ...because('calls noteArrived, which is a contestant', ['storeEvents']),
+  ...because('locks the row of an account first, if at all, and then only rows of that account', [
+    'signUp',
+    'signInWithOidc',
+    'linkOidc',
+    'requestPasswordReset',
+    'resetPassword',
+    'sendEmailVerification',
+    'verifyEmail',
+    'endSession',
+    'enableSecondFactor',
+    'verifyTotp',
+    'verifyBackupCode',
+    'renewBackupCodes',
+    'disableSecondFactor',
+    'registerPasskey',
+    'signInWithPasskey',
+    'renamePasskey',
+    'deletePasskey',
+  ]),
+};
+
+function because(why: string, operations: OperationId[]): Partial<Record<OperationId, string>> {
+  return Object.fromEntries(operations.map((operation) => [operation, why]));
+}
+
+/** The operations that were sent. */
+const sent = new Set<OperationId>();
+
+/** The service, which notes what is sent. */
+function noting(service: TestService): TestService {
+  const call: TestService['call'] = (method, path, options) => {
+    const route = findRoute(method, path.split('?')[0] ?? '');
+    if (route) sent.add(route.operation);
+    return service.call(method, path, options);
+  };
+  return { ...service, call };
+}
 
 /** The tables whose rows are deleted with a user, and with a project. */
 const ofUser = [
@@ -472,7 +575,7 @@ describe.runIf(isTestable)('conflicting requests on two processes', () => {
       const user = await hold('users', ben.id);
       const project = await hold('projects', projectId);
       let isOver = false;
-      const outcome = contest(services[1] as TestService, scene).finally(() => {
+      const outcome = contest(noting(services[1] as TestService), scene).finally(() => {
         isOver = true;
       });
       outcome.catch(() => undefined);
@@ -495,6 +598,13 @@ describe.runIf(isTestable)('conflicting requests on two processes', () => {
     },
   );
 
+  test('they are all that change something', () => {
+    const all = Object.entries(routes) as [OperationId, Route][];
+    const changing = all.filter(([, { method }]) => method !== 'GET').map(([operation]) => operation);
+    const expected = changing.filter((operation) => !(operation in notSent));
+    expect(changing.filter((operation) => sent.has(operation)).sort()).toEqual(expected.sort());
+  });
+
   test('the use of a locked key is recorded the next time', async () => {
     const [service] = services as [TestService];
     const scene = await prepareScene(service, 0);
@@ -512,6 +622,27 @@ describe.runIf(isTestable)('conflicting requests on two processes', () => {
     await held.release();
     await flush();
     expect((await findUse()).last_used_at.getTime()).toBeGreaterThan(before.last_used_at.getTime());
+  });
+
+  test('what has arrived is noted once, however often and in whatever order the store tells it', async () => {
+    const [service, other] = services as [TestService, TestService];
+    const projectId = await service.createProject(ada);
+    const { key } = await service.createKey(ada, projectId);
+    const wanted = { projectId, folderId: null, maxFiles: 500, maxBytes: 500, autoRecord: true };
+    const { ticket } = (await service.call('POST', '/api/storage/tickets', { key, body: wanted })).body;
+    const storeKeys: string[] = [];
+    for (let batch = 0; batch < 5; batch++) {
+      const facts = { mimeType: 'text/plain', fileSize: 1, folderId: null };
+      const files = Array.from({ length: 100 }, (_, index) => ({ ...facts, fileName: `${batch}-${index}.txt` }));
+      const body = { projectId, files };
+      const { results } = (await service.call('POST', '/api/storage/presign/batch', { key: ticket, body })).body;
+      storeKeys.push(...results.map(({ upload }: { upload: { storeKey: string } }) => upload.storeKey));
+    }
+    const noted = await Promise.all([
+      noteArrived(service.deps, storeKeys),
+      noteArrived(other.deps, storeKeys.toReversed()),
+    ]);
+    expect(noted.toSorted()).toEqual([0, 500]);
   });
 
   /** Each contestant meets each deletion this many times, each time with others around them. */

@@ -5,6 +5,7 @@ import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { joinPath } from '../paths.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
 import { toMd5 } from './bytes.ts';
+import { toEtag } from './etag.ts';
 import { toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Item, Origin } from './import-items.ts';
 
@@ -140,8 +141,6 @@ function toItem(
     },
   });
 }
-
-const toEtag = (header: string | null | undefined): string => (header ?? '').replace(/^W\//, '').replaceAll('"', '');
 
 async function toFailure(answer: Response | string, path: string): Promise<Failure> {
   if (typeof answer === 'string') return new Failure(exitCodes.failed, `Supabase cannot be reached: ${answer}`);

@@ -3,6 +3,7 @@ import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from 
 import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
+import { toEtag } from './etag.ts';
 import { getStored } from './get-stored.ts';
 
 /** An object as a listing shows it. */
@@ -91,14 +92,15 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       if ('range' in more) return getStored(url, headers);
       // What is written may take longer; fetch itself ends it if nothing moves.
       const signal = body ? null : AbortSignal.timeout(answerMilliseconds);
-      return fetch(url, { method, headers, signal, ...(body && { body }) });
+      // Elsewhere, the signature would not hold, and the bytes would be somebody else's.
+      return fetch(url, { method, headers, signal, redirect: 'manual', ...(body && { body }) });
     };
     return askPatiently(send, (answer) => toFailure(answer, `s3://${bucket}/${key}`));
   }
 
   /** In parts, which no other program sees until all are there. */
   async function writeParts(key: string, parts: AsyncIterable<Buffer<ArrayBuffer>>, headers: Record<string, string>) {
-    const begun = parseXml(await (await ask('POST', key, { uploads: '' }, headers)).text());
+    const begun = await readDocument(await ask('POST', key, { uploads: '' }, headers), 'InitiateMultipartUploadResult');
     const uploadId = textOf(begun, 'UploadId');
     const etags: string[] = [];
     try {
@@ -108,9 +110,7 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       }
       const list = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
       const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
-      const text = await (await ask('POST', key, { uploadId }, {}, body)).text();
-      // S3 can say 200 before it has failed.
-      if (text.includes('<Error>')) throw await toFailure(new Response(text, { status: 500 }), `s3://${bucket}/${key}`);
+      await readDocument(await ask('POST', key, { uploadId }, {}, body), 'CompleteMultipartUploadResult');
     } catch (error) {
       await ask('DELETE', key, { uploadId }).catch(() => undefined);
       throw error;
@@ -123,12 +123,14 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       let next: string | undefined;
       do {
         const query = { 'list-type': '2', prefix, 'encoding-type': 'url', ...(next && { 'continuation-token': next }) };
-        const page = parseXml(await (await ask('GET', '', query)).text());
+        const page = await readDocument(await ask('GET', '', query), 'ListBucketResult');
         const isEncoded = textOf(page, 'EncodingType') === 'url';
         for (const entry of page.children.filter(({ name }) => name === 'Contents')) yield toListed(entry, isEncoded);
         const token = textOf(page, 'NextContinuationToken') || undefined;
         if (token && token === next)
           throw new Failure(exitCodes.failed, `s3://${bucket}: the store answers the same page of its list again.`);
+        if (!token && textOf(page, 'IsTruncated') === 'true')
+          throw new Failure(exitCodes.failed, `s3://${bucket}: the store does not say how its list goes on.`);
         next = token;
       } while (next);
     },
@@ -137,7 +139,7 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       const own = [...headers].filter(([name]) => name.startsWith(metaPrefix));
       return {
         type: headers.get('content-type') ?? '',
-        etag: headers.get('etag')?.replaceAll('"', '') ?? '',
+        etag: toEtag(headers.get('etag')),
         metadata: Object.fromEntries(own.map(([name, value]) => [name.slice(metaPrefix.length), value])),
         isEncrypted: headers.get('x-amz-server-side-encryption')?.includes('kms') ?? false,
       };
@@ -197,7 +199,7 @@ function toListed(entry: XmlElement, isEncoded: boolean): ListedObject {
   return {
     key: isEncoded ? decodeKey(key) : key,
     size: Number(textOf(entry, 'Size')),
-    etag: textOf(entry, 'ETag').replaceAll('"', ''),
+    etag: toEtag(textOf(entry, 'ETag')),
     changed: Date.parse(textOf(entry, 'LastModified')),
   };
 }
@@ -209,6 +211,26 @@ function decodeKey(key: string): string {
   } catch {
     // Not UTF-8: there is no such object, so reading it will fail.
     return key;
+  }
+}
+
+/** The document of an answer that must be this one. @throws Failure */
+async function readDocument(answer: Response, name: string): Promise<XmlElement> {
+  const text = await answer.text();
+  const root = findDocument(text);
+  if (root?.name === name) return root;
+  const [url = ''] = answer.url.split('?');
+  // S3 can say 200 before it has failed.
+  if (root?.name === 'Error') throw await toFailure(new Response(text, { status: 500 }), url);
+  throw new Failure(exitCodes.failed, `${url} does not answer as an S3 store does: check the endpoint.`);
+}
+
+function findDocument(text: string): XmlElement | undefined {
+  try {
+    return parseXml(text);
+  } catch {
+    // Not XML, as a page of a web server.
+    return undefined;
   }
 }
 

@@ -107,9 +107,9 @@ export const de: Widen<typeof en> = {
     projectExample: 'zum Beispiel Urlaubsfotos',
     createProject: 'Projekt anlegen',
     databaseAnswers: 'Datenbank antwortet',
-    databaseDown: 'Datenbank antwortet nicht',
+    databaseDown: 'Datenbank nicht nutzbar',
     storeAnswers: 'Objektspeicher antwortet',
-    storeDown: 'Objektspeicher antwortet nicht',
+    storeDown: 'Objektspeicher nicht nutzbar',
   },
   signIn: {
     title: 'Anmelden',

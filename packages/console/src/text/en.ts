@@ -106,9 +106,9 @@ export const en = {
     projectExample: 'such as Holiday photos',
     createProject: 'Create the project',
     databaseAnswers: 'Database answers',
-    databaseDown: 'Database does not answer',
+    databaseDown: 'Database cannot be used',
     storeAnswers: 'Object store answers',
-    storeDown: 'Object store does not answer',
+    storeDown: 'Object store cannot be used',
   },
   signIn: {
     title: 'Sign in',

@@ -166,7 +166,7 @@ export const de: Widen<typeof en> = {
     objectStore: 'Objektspeicher',
     jobs: 'Aufgaben',
     service: 'Dienst',
-    states: { healthy: 'antwortet', available: 'antwortet, nimmt nichts an', down: 'antwortet nicht' },
+    states: { healthy: 'antwortet', available: 'antwortet, nimmt nichts an', down: 'nicht nutzbar' },
     kinds: { embedded: 'eingebaut', postgres: 'extern', s3: 'S3' },
     inTime: 'pünktlich',
     failing: (count) => `${count} gescheitert`,

@@ -161,7 +161,7 @@ export const en = {
     objectStore: 'Object store',
     jobs: 'Jobs',
     service: 'Service',
-    states: { healthy: 'answers', available: 'answers, takes no writes', down: 'does not answer' },
+    states: { healthy: 'answers', available: 'answers, takes no writes', down: 'cannot be used' },
     kinds: { embedded: 'built in', postgres: 'external', s3: 'S3' },
     inTime: 'in time',
     failing: (count: number) => `${count} failing`,

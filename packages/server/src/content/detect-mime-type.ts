@@ -28,11 +28,16 @@ function isText(sample: Uint8Array, found: string): boolean {
 
 async function findSignature(sample: Uint8Array): Promise<string | undefined> {
   try {
-    return (await fileTypeFromBuffer(sample))?.mime;
+    return (await fileTypeFromBuffer(sample))?.mime ?? (isTiff(sample) ? 'image/tiff' : undefined);
   } catch {
     // A header that promises more bytes than there are. Unreadable bytes show no type.
     return undefined;
   }
+}
+
+/** The directory of a TIFF, which shows its kind, may be beyond the sample; file-type then says nothing. */
+function isTiff(sample: Uint8Array): boolean {
+  return ['II*\0', 'MM\0*'].includes(Buffer.from(sample.subarray(0, 4)).toString('latin1'));
 }
 
 /** Tags that begin an HTML document (WHATWG MIME Sniffing §7.1). */

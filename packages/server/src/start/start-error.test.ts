@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, createServer } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -44,6 +45,22 @@ test.each([
   });
   const error: unknown = await store.prepare().catch((reason: unknown) => reason);
   expect(toSentence(error)).toMatch(sentence);
+});
+
+test('an object store that answers for another bucket says once what to check', async () => {
+  const server = createHttpServer((_, response) => response.writeHead(403).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
+  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
+  onTestFinished(() => {
+    store.close();
+    server.close();
+  });
+  const error: unknown = await store.check().catch((reason: unknown) => reason);
+  expect(toSentence(error)).toMatch(
+    /answered 403 for the bucket "b"\. Check S3_BUCKET.*; `npm run doctor` finds out which\.$/,
+  );
 });
 
 test.each([

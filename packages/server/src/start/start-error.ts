@@ -5,6 +5,7 @@ import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
 import { toFolderSentence } from '../settings/data-folder.ts';
 import { explainFailure } from '../store/explain-failure.ts';
+import { UnusableDependency } from '../telemetry/health.ts';
 
 /** What PostgreSQL answers to a statement that writes where nothing can be written. */
 const readOnlyTransaction = '25006';
@@ -24,6 +25,8 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
   // Its reason is that of a server, which may have the words of an error of a folder.
   if (error instanceof DatabaseUnreachable) return error.message;
   if (error instanceof Problem && error.code === 'store_unavailable') {
+    // It says what to check.
+    if (error.cause instanceof UnusableDependency) return error.message;
     if (!(error.cause instanceof Error)) return `${error.message} Check S3_ENDPOINT, and that the store is running.`;
     const cause: SystemError = error.cause;
     const { found, mend } = explainFailure(cause, {

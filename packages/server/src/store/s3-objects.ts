@@ -40,9 +40,13 @@ export function createS3Objects(
     const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
     const answer = await connection.call({ method: 'POST', query: { delete: '' }, headers, body });
     const result = requireDocument('DeleteObjects', answer, 'DeleteResult');
-    return childrenOf(result, 'Error')
+    const failed = childrenOf(result, 'Error')
       .filter((error) => textOf(error, 'Code') !== 'NoSuchKey')
       .map((error) => ({ storeKey: textOf(error, 'Key'), reason: toReason(toError(error)) }));
+    const asked = new Set(keys);
+    if (failed.every(({ storeKey }) => asked.has(storeKey))) return failed;
+    // Any of them may still be there.
+    throw unavailable(`The object store does not say which object it would not remove (${failed[0]?.reason}).`);
   }
 
   async function removeOne(key: string): Promise<{ storeKey: string; reason: string }[]> {
@@ -122,13 +126,15 @@ export function createS3Objects(
 
     async list(prefix, { startAfter, limit = 1000 } = {}): Promise<ObjectPage> {
       let token: string | undefined;
+      const passed = new Set(['']);
       for (;;) {
         const page = await listPage(prefix, limit, token === undefined ? { startAfter } : { token });
         const last = page.objects.at(-1)?.storeKey;
         if (last !== undefined && startAfter !== undefined && !isAfter(last, startAfter)) throw stuckPages();
         if (last !== undefined || page.token === undefined) return { objects: page.objects, more: page.more };
         // A store may have passed only what it hides, such as deleted objects: no key says where the next page begins.
-        if (page.token === '' || page.token === token) throw stuckPages();
+        if (passed.has(page.token)) throw stuckPages();
+        passed.add(page.token);
         token = page.token;
       }
     },
@@ -189,9 +195,11 @@ function isWritableInXml(key: string): boolean {
   return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(key);
 }
 
-/** An absent bucket is not an absent object. */
+/** An absent bucket is not an absent object; neither is one of a proxy that has lost its way to the store, and says so in a page. */
 function isAbsent(answer: Pick<S3Answer, 'status' | 'text'>): boolean {
-  return answer.status === 404 && findError(answer)?.code !== 'NoSuchBucket';
+  if (answer.status !== 404) return false;
+  const code = findError(answer)?.code;
+  return code === undefined ? answer.text.trim() === '' : code !== 'NoSuchBucket';
 }
 
 function toRange({ start = 0, length }: ReadOptions): Record<string, string> {

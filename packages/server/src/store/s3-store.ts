@@ -1,11 +1,12 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
+import { UnusableDependency } from '../telemetry/health.ts';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import { createClockComparison, toAhead } from './clock-difference.ts';
 import type { ObjectStore, PeekedObject } from './object-store.ts';
-import { findError } from './s3-answer.ts';
-import { createS3Connection, type S3Connection, unavailable } from './s3-connection.ts';
+import { findDocument, findError } from './s3-answer.ts';
+import { createS3Connection, type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';
 import { createS3Objects } from './s3-objects.ts';
@@ -34,10 +35,18 @@ export function createS3Store(
   const presignUpload = createPresigner({ ...settings, ...settings.upload, endpoint: settings.publicEndpoint });
   const presignOwn = createPresigner(settings);
 
-  /** S3's code for a refusal of HEAD, whose answer has no document. */
+  /** What HEAD does not say of the bucket, since its answer has no document. */
+  const listOne = () => connection.send({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1' } });
+
+  /** S3's code for a refusal of HEAD: a word, or nothing that S3 says. */
   async function askWhy(): Promise<string | undefined> {
-    const answer = await connection.send({ method: 'GET', query: { 'list-type': '2', 'max-keys': '1' } });
-    return findError(answer)?.code;
+    return /^\w{1,64}$/.exec(findError(await listOne())?.code ?? '')?.[0];
+  }
+
+  /** A web server answers HEAD with 200 as well. Its pages have a type, which S3's answer to this request need not have. */
+  async function isOfStore({ headers }: S3Answer): Promise<boolean> {
+    const type = headers['content-type'] ?? 'application/xml';
+    return /xml/.test(type) || findDocument((await listOne()).text)?.name === 'ListBucketResult';
   }
 
   const compareClocks = createClockComparison();
@@ -101,8 +110,12 @@ export function createS3Store(
     ...operations,
 
     async prepare() {
-      const { status } = await connection.call({ method: 'HEAD' });
-      if (status === 200) return;
+      const head = await connection.call({ method: 'HEAD' });
+      const { status } = head;
+      if (status === 200) {
+        if (await isOfStore(head)) return;
+        throw new Error(noStore(settings));
+      }
       if (status !== 404) throw new Error(refusal(settings, status, await askWhy()));
       const created = await connection.call({ method: 'PUT', body: toLocation(settings.region) });
       // Another process created it in the meantime: outside us-east-1, stores report that with 409
@@ -112,9 +125,15 @@ export function createS3Store(
     },
 
     async check() {
-      const { status, headers } = await connection.call({ method: 'HEAD' });
-      if (status !== 200) throw unavailable(refusal(settings, status, await askWhy()));
-      clockWarning = compareClocks(toAhead(now(), headers.date));
+      const head = await connection.send({ method: 'HEAD' });
+      const { status } = head;
+      if (status !== 200) {
+        const code = status < 500 ? await askWhy() : undefined;
+        throw unavailable(refusal(settings, status, code), new UnusableDependency(`answers ${toReason(status, code)}`));
+      }
+      if (!(await isOfStore(head)))
+        throw unavailable(noStore(settings), new UnusableDependency('answers, but not as an object store does'));
+      clockWarning = compareClocks(toAhead(now(), head.headers.date));
     },
     clockWarning: () => clockWarning,
 
@@ -168,5 +187,13 @@ function refusal({ bucket, endpoint }: S3Settings, status: number, code: string 
     code === 'RequestTimeTooSkewed'
       ? 'Synchronize the clocks of this machine and of the store, which differ by more than 15 minutes.'
       : 'Check S3_BUCKET, S3_REGION, S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY; `npm run doctor` finds out which.';
-  return `The object store at ${endpoint} answered ${status}${code ? ` (${code})` : ''} for the bucket "${bucket}". ${mend}`;
+  return `The object store at ${endpoint} answered ${toReason(status, code)} for the bucket "${bucket}". ${mend}`;
+}
+
+function toReason(status: number, code: string | undefined): string {
+  return code ? `${status} (${code})` : `${status}`;
+}
+
+function noStore({ endpoint }: S3Settings): string {
+  return `${endpoint} answers, but not as an object store does. Check that S3_ENDPOINT is the URL of an S3 store, and not of its console or of a web server in front of it.`;
 }

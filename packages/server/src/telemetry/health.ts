@@ -20,7 +20,7 @@ export interface Health {
   look(): Promise<DependenciesHealth>;
 }
 
-/** A dependency answers, but cannot be used. Its message may be public. */
+/** A dependency answers, but cannot be used: the error of a check, or its cause. Its message may be public. */
 export class UnusableDependency extends Error {
   override readonly name = 'UnusableDependency';
 }
@@ -96,7 +96,11 @@ async function lookAt({ check, findWarning, folder }: Dependency): Promise<Found
     return { status: 'healthy', ...(warning !== undefined && { detail: warning }) };
   } catch (error) {
     // Anybody may ask for this, and the reason may name hosts and users, so it only goes to the log.
-    const detail = error instanceof UnusableDependency ? error.message : 'does not answer';
-    return { status: 'down', detail, error };
+    return { status: 'down', detail: findUnusable(error)?.message ?? 'does not answer', error };
   }
+}
+
+function findUnusable(error: unknown): UnusableDependency | undefined {
+  if (error instanceof UnusableDependency) return error;
+  return error instanceof Error && error.cause instanceof UnusableDependency ? error.cause : undefined;
 }

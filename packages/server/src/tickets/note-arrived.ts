@@ -18,10 +18,16 @@ export async function noteArrived(
   const at = now();
   const { rowCount } = await db.pool.query({
     name: 'note-arrived',
-    text: `update ticket_reservations set seen_at = $3, look_at = least(look_at, $4)
-           from unnest($1::uuid[], $2::text[]) as said (project_id, store_key)
-           where ticket_reservations.project_id = said.project_id and ticket_reservations.store_key = said.store_key
-             and facts is not null and state not in ('refused', 'discarded') and seen_at is null`,
+    // In order: stores tell the same several times, to several processes at once.
+    text: `with arrived as (
+             select project_id, store_key
+             from unnest($1::uuid[], $2::text[]) as said (project_id, store_key)
+             join ticket_reservations using (project_id, store_key)
+             where facts is not null and state not in ('refused', 'discarded') and seen_at is null
+             order by store_key for no key update of ticket_reservations
+           )
+           update ticket_reservations set seen_at = $3, look_at = least(look_at, $4) from arrived
+           where ticket_reservations.project_id = arrived.project_id and ticket_reservations.store_key = arrived.store_key`,
     values: [keys.map((key) => key.slice(0, 36)), keys, new Date(at), new Date(at + clientMilliseconds)],
   });
   return rowCount ?? 0;

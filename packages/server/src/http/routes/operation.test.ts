@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { errorCatalogue } from '@cadiz/contract';
 import { pino } from 'pino';
@@ -76,6 +79,43 @@ test('a dependency that hangs is down, and holds up nobody who asks whether the 
   expect(await looking).toMatchObject({ status: 503, body: { detail: 'Down: database.' } });
   expect(await ask('/readyz', { health })).toMatchObject({ status: 200, body: { dependencies: databaseDown } });
 });
+
+test.each([
+  ['301', 301, {}, '', 'answers 301'],
+  [
+    '403 and a code',
+    403,
+    {},
+    '<Error><Code>AccessDenied</Code><Message>for arn:aws:iam::1:user/x</Message></Error>',
+    'answers 403 (AccessDenied)',
+  ],
+  ['403 and what is no code', 403, {}, '<Error><Code>no entry for s3.internal</Code></Error>', 'answers 403'],
+  ['503', 503, {}, 'no backend for s3.internal', 'answers 503'],
+  ['200 and a page', 200, { 'content-type': 'text/html' }, '<html></html>', 'answers, but not as an object store does'],
+  [
+    '200 and a listing that has the type of a page',
+    200,
+    { 'content-type': 'text/html' },
+    '<ListBucketResult></ListBucketResult>',
+    undefined,
+  ],
+])(
+  'an object store that answers %s is told apart from one that does not answer',
+  async (_, code, headers, text, detail) => {
+    const server = createServer((_request, response) => response.writeHead(code, headers).end(text));
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const objects = createS3Store({ ...service.deps.storeSettings, endpoint }, Date.now);
+    onTestFinished(() => {
+      objects.close();
+      server.close();
+    });
+    const health = createHealth({ database: { check: async () => undefined }, objectStore: objects }, service.deps.log);
+    const objectStore = detail === undefined ? { status: 'healthy' } : { status: 'down', detail };
+    const { status, body } = await ask('/healthz', { health });
+    expect([status, body.dependencies]).toEqual([detail === undefined ? 200 : 503, { ...healthy, objectStore }]);
+  },
+);
 
 test('a folder of this process that takes no writes makes it unready, and leaves what it holds available', async () => {
   const check = async () => undefined;
