@@ -122,6 +122,18 @@ describe('check', () => {
     await objects.check();
   });
 
+  test('resolves if the store gives its answers a type of its own, and may not be listed', async () => {
+    const refusal = '<Error><Code>AccessDenied</Code><Message>No</Message></Error>';
+    const endpoint = await serveRaw((socket, _nth, request) =>
+      socket.end(
+        request.startsWith('HEAD')
+          ? 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n\r\n'
+          : `HTTP/1.1 403 Forbidden\r\nContent-Length: ${refusal.length}\r\n\r\n${refusal}`,
+      ),
+    );
+    await adapterWith({ endpoint }).check();
+  });
+
   test.each<[string, Partial<S3Settings>]>([
     ['a wrong secret', { secretAccessKey: wrongSecret }],
     ['a missing bucket', { bucket: newBucket() }],

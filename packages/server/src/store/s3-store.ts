@@ -46,7 +46,9 @@ export function createS3Store(
   /** A web server answers HEAD with 200 as well. Its pages have a type, which S3's answer to this request need not have. */
   async function isOfStore({ headers }: S3Answer): Promise<boolean> {
     const type = headers['content-type'] ?? 'application/xml';
-    return /xml/.test(type) || findDocument((await listOne()).text)?.name === 'ListBucketResult';
+    if (/xml/.test(type)) return true;
+    // Who may not list is refused in S3's words.
+    return ['ListBucketResult', 'Error'].includes(findDocument((await listOne()).text)?.name ?? '');
   }
 
   const compareClocks = createClockComparison();
