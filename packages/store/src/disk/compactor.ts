@@ -55,7 +55,7 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
   }
 
   function isDue(pack: string): boolean {
-    const record = index.findPack(pack);
+    const record = index.packs.find(pack);
     if (!record || record === brokenRecord || !packs.isClosed(pack)) return false;
     // This index may be an older copy, and a newer one would look for what is moved where it was.
     if (packs.setAside > 0) return false;
@@ -79,13 +79,13 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
   }
 
   async function compact(pack: string): Promise<void> {
-    const before = index.findPack(pack);
+    const before = index.packs.find(pack);
     if (!before || before === brokenRecord) return;
     if (before.liveBytes > 0) {
       if (!(await room.hasSpare(before.liveBytes))) return void postponed.add(pack);
       await moveLive(pack);
     }
-    const record = index.findPack(pack);
+    const record = index.packs.find(pack);
     if (closing || !record || record === brokenRecord) return;
     if (record.liveBytes > 0) {
       stuck.add(pack);
@@ -94,7 +94,7 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
     }
     if (!(await flushJournal())) return void postponed.add(pack);
     await packs.retire(pack, record.knownBytes);
-    await index.forgetPack(pack);
+    await index.packs.forget(pack);
   }
 
   async function moveLive(pack: string): Promise<void> {
