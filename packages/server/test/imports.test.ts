@@ -95,7 +95,7 @@ const floors: string[][] = [
   ['start', 'users', 'queue', 'doctor', 'admin'],
 ];
 /** Files outside the rooms: those that everything may import, and the wiring at the top. */
-const everywhere = ['bounded-cache.ts', 'clock-tolerance.ts', 'problem.ts', 'deps.ts'];
+const everywhere = ['bounded-cache.ts', 'clock-tolerance.ts', 'parse-json.ts', 'problem.ts', 'deps.ts'];
 const wiring = ['operation.ts', 'operations.ts', 'open-caches.ts', 'service.ts', 'index.ts', 'main.ts'];
 
 describe('imports in the service point down', () => {
