@@ -22,7 +22,7 @@ import type { Renaming } from './use-renaming.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
-/** How many entries from what has not been loaded more are read. */
+/** How close to what has not been loaded the entries in sight come before more is read, in entries. */
 const near = 60;
 
 const loadMenu = onceReachable(() => import('./context-menu.tsx'));
@@ -51,7 +51,7 @@ export function FileList(props: FileListProps) {
   const { projectId, entries, gapAt = entries.length, total, search, selection, renaming, canChange, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
-  // Others may have added something before it; and if it is gone, the keys go on where it was.
+  // By its id, since others may have added something before it. If it is gone, the keys go on where it was.
   const found = useMemo(() => entries.findIndex(({ id }) => id === currentId), [entries, currentId]);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
@@ -71,7 +71,7 @@ export function FileList(props: FileListProps) {
     overscan: isShown ? (isGrid ? 3 : 12) : 0,
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
-    // The line with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
+    // The line with the focus stays drawn, however far one scrolls: without it, the keys could not go on from there.
     rangeExtractor: (range) => rangeWith(range, lines.of(current)),
   });
   useEffect(() => virtual.measure(), [virtual, height]);
@@ -89,7 +89,7 @@ export function FileList(props: FileListProps) {
   const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
   const open = (entry: Entry, isAtDetails = false) => void navigate(toPlace(projectId, entry, isAtDetails));
-  /** What commands look at: they are made once, so that a change does not draw every row again. */
+  /** What the commands read: they are made only once, so that a change does not draw every row again. */
   const now = useRef({ ...props, open, current });
   now.current = { ...props, open, current };
   const commands = useMemo(() => {
@@ -129,7 +129,7 @@ export function FileList(props: FileListProps) {
       rename: ({ id }) => now.current.renaming.rename(id),
       renamed(entry, step) {
         const { entries } = now.current;
-        // Whoever has gone elsewhere meanwhile stays there.
+        // If the focus has gone elsewhere meanwhile, it stays there.
         const isHere = hasFocus(entry);
         const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
         now.current.renaming.rename(next?.id);
@@ -148,19 +148,19 @@ export function FileList(props: FileListProps) {
     setCurrent({ id: entry.id, index: next });
     virtual.scrollToIndex(lines.of(next));
     if (isExtending) selection.extend(entry.id, entries[current]?.id);
-    // At once where it is drawn: what the next key opens gives the focus back to what had it.
+    // At once if it is drawn: what the next key opens will give the focus back to what had it.
     if (!focus(entry)) requestAnimationFrame(() => focus(entry));
   }
   useKeptFocus(scroller, entries, () => {
     const row = currentId === undefined ? null : document.getElementById(elementIdOf(currentId));
-    // One that is only elsewhere now takes the focus, but nobody along with it.
+    // An entry that has only moved gets the focus, but the list is not scrolled there.
     if (row) row.focus({ preventScroll: true });
     else go(current, false);
   });
 
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
-    // What has just been opened may not have the focus yet.
+    // A dialog or menu that has just been opened may not have the focus yet.
     if (!entry || isTyping(event.target) || isCovered()) return;
     const command = toCommand(event, entry);
     if (!command) return;
@@ -168,7 +168,7 @@ export function FileList(props: FileListProps) {
     command();
   }
 
-  /** Steps do not leave out what has not been loaded: they wait before it. */
+  /** Steps do not jump over what has not been loaded: they stop before it. */
   function toNear(step: number): number {
     const [from, to] = current < gapAt ? [0, gapAt] : [gapAt, entries.length];
     return Math.max(from, Math.min(to - 1, current + step));
@@ -194,7 +194,7 @@ export function FileList(props: FileListProps) {
     if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
     const step = steps[key];
     if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
-    // Not at the box or the menu of an entry, which have their own.
+    // Not at the box or the menu of an entry, which have keys of their own.
     const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
     const forAll: Record<string, (() => void) | undefined> = {
@@ -214,7 +214,7 @@ export function FileList(props: FileListProps) {
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);
   }
 
-  /** Where an entry stands among all; nobody knows beyond what has not been loaded or counted. */
+  /** The place of an entry among all; after what has not been loaded, it is known only if all are counted. */
   const toRow = (index: number) => (index < gapAt ? index : total ? total - entries.length + index : undefined);
   const toProps = (entry: Entry, index: number): EntryProps => ({
     projectId,
@@ -278,7 +278,7 @@ export function FileList(props: FileListProps) {
       {menu && (
         <Suspense>
           <ContextMenu
-            // Another each time: it is open from its beginning on.
+            // A new one each time, since a menu is open from its beginning on.
             key={menu.nth}
             entry={menu.entry}
             point={menu.point}
@@ -305,21 +305,21 @@ function focus({ id }: Entry): boolean {
 
 const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
 
-/** Stands for any entry in an address. */
+/** Stands for any entry in a URL. */
 const anyId = '00000000-0000-0000-0000-000000000000';
 
-/** Tells the addresses of entries: the router works out one for all folders, and one for all files. */
+/** Makes the URLs of entries: the router works out one for all folders, and one for all files. */
 function useHrefs(projectId: string, search: FilesSearch): (entry: Entry) => string {
   const router = useRouter();
   return useMemo(() => {
     const toHref = (kind: Entry['kind']) => router.buildLocation(toPlace(projectId, { kind, id: anyId })).href;
     const hrefs = { folder: toHref('folder'), file: toHref('file') };
     return ({ kind, id }) => hrefs[kind].replace(anyId, id);
-    // The addresses of files keep what is searched for, and how it is looked at.
+    // The URLs of files keep the search and the view.
   }, [router, projectId, search]);
 }
 
-/** Moves the focus on when the entry that had it is gone, so that the keys go on. */
+/** Moves the focus when the entry that had it is gone, so that the keys still work. */
 function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {
   const hadFocus = useRef(false);
   useEffect(() => {
