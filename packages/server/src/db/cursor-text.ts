@@ -12,6 +12,7 @@ export function readCursorText<T extends z.ZodType>(schema: T, text: string): z.
   return schema.safeParse(parseJson(Buffer.from(text, 'base64url').toString())).data;
 }
 
+/** @param message what is wrong, as in `is not a nextCursor of this service` */
 export function invalidCursor(message: string): Problem {
   return new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
 }
