@@ -69,7 +69,7 @@ test('a transaction that removes objects releases 200 parts at most, whoever sha
   expect([index.uploads.doomedUploads(), index.blobs.count()]).toEqual([[], partsOfEach]);
 });
 
-test('so does the deletion of a bucket with uploads under way', async () => {
+test('the deletion of a bucket with uploads under way releases 200 parts at most', async () => {
   const index = await openIndex(folderOfTest());
   await makeUploads(index, ['a', 'b', 'c']);
   const { outcome, removed } = await index.deleteBucket(bucket);
