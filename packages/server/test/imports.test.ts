@@ -82,7 +82,7 @@ test('the command loads the code of a command when it runs, and not before', () 
 });
 
 /**
- * The rooms of packages/server/src, from the bottom up. Rooms on one floor may import each other, unless `apart` says
+ * The rooms of packages/server/src, from the bottom up. Rooms on one floor may import each other, unless a test below says
  * otherwise.
  */
 const floors: string[][] = [
