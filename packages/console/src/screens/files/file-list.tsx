@@ -3,21 +3,21 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import { rangeWith } from '../../components/range-with.ts';
-import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
-import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
+import { type Chosen, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
-import type { ListCommands, MenuPoint } from './list-commands.ts';
-import { download, loadAhead } from './load-commands.ts';
+import type { MenuPoint } from './list-commands.ts';
+import { loadAhead } from './load-commands.ts';
 import { Row } from './row.tsx';
 import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import { type Entry, type Loaded, readAhead, type Side, toLook, toPlace } from './use-listing.ts';
+import { useListCommands } from './use-list-commands.ts';
+import { type Entry, type Loaded, type Side, toPlace } from './use-listing.ts';
 import type { Renaming } from './use-renaming.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
@@ -89,57 +89,17 @@ export function FileList(props: FileListProps) {
   const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
   const open = (entry: Entry, isAtDetails = false) => void navigate(toPlace(projectId, entry, isAtDetails));
-  /** What the commands read: they are made only once, so that a change does not draw every row again. */
-  const now = useRef({ ...props, open, current });
-  now.current = { ...props, open, current };
-  const commands = useMemo(() => {
-    const showRow = (entry: Entry) =>
-      requestAnimationFrame(() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true }));
-    const commands: ListCommands = {
-      open: (entry) => now.current.open(entry),
-      press({ kind, id }) {
-        const { projectId, search } = now.current;
-        if (kind === 'folder') readAhead({ projectId, folderId: id, search: toLook(search) });
-      },
-      choose(entry, how) {
-        const { selection, entries, current } = now.current;
-        selection[how](entry.id, entries[current]?.id);
-        commands.goTo(entry);
-      },
-      tap(entry) {
-        if (now.current.selection.count === 0) commands.open(entry);
-        else commands.choose(entry, 'toggle');
-      },
-      rest(entry) {
-        if (!now.current.selection.has(entry.id)) commands.choose(entry, 'toggle');
-      },
-      goTo(entry) {
-        const index = now.current.entries.indexOf(entry);
-        setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
-      },
-      chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
-      download(chosen) {
-        if (mayDownload(chosen)) void download(now.current.projectId, chosen.entries);
-        else void toast(text.files.tooManyToDownload(mostArchived));
-      },
-      move: (chosen) => now.current.onMove(chosen),
-      remove: (chosen) => now.current.onRemove(chosen),
-      share: (file) => now.current.onShare(file),
-      showDetails: (file) => now.current.open(file, true),
-      rename: ({ id }) => now.current.renaming.rename(id),
-      renamed(entry, step) {
-        const { entries } = now.current;
-        // If the focus has gone elsewhere meanwhile, it stays there.
-        const isHere = hasFocus(entry);
-        const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
-        now.current.renaming.rename(next?.id);
-        if (isHere && !next) showRow(entry);
-      },
-      loadMenu: () => void loadMenu(),
-      showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
-    };
-    return commands;
-  }, []);
+  const commands = useListCommands({
+    ...props,
+    current,
+    open,
+    goTo(entry) {
+      const index = entries.indexOf(entry);
+      setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
+    },
+    loadMenu: () => void loadMenu(),
+    showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
+  });
 
   function go(to: number, isExtending: boolean) {
     const next = Math.max(0, Math.min(entries.length - 1, to));
@@ -290,11 +250,6 @@ export function FileList(props: FileListProps) {
     </>
   );
 }
-
-/** Whether the focus is at an entry, or nowhere. */
-const hasFocus = ({ id }: Entry) =>
-  document.activeElement === document.body ||
-  document.getElementById(elementIdOf(id))?.contains(document.activeElement) === true;
 
 /** Gives an entry the focus, unless somebody types a name. @returns whether it is drawn */
 function focus({ id }: Entry): boolean {
