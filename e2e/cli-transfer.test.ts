@@ -228,7 +228,7 @@ describe('a second time', () => {
     expect(await readFile(here('out'), 'utf8')).toBe('one');
   });
 
-  test.each(['fail', 'skip'])('nor one that appears meanwhile (--if-exists %s)', async (ifExists) => {
+  test.each(['fail', 'skip'])('a file that appears meanwhile is left alone (--if-exists %s)', async (ifExists) => {
     await write({ 'up/a.txt': 'one', 'up/b.txt': 'two' });
     await place.ok(['upload', '-r', here('up'), '--to', name]);
     const fetched = fetch;

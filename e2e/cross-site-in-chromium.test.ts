@@ -233,7 +233,7 @@ describe.runIf(installed)('requests that pages of other origins make with a cook
     await page.close();
   });
 
-  test('and so is a program that sends neither Origin nor Sec-Fetch-Site', async () => {
+  test('a program that sends neither Origin nor Sec-Fetch-Site is let through', async () => {
     expect((await ask('POST', '/api/projects', { name: 'by a program' })).status).toBe(200);
   });
 

@@ -91,7 +91,7 @@ async function insertObjects(folder, bucket, count) {
     const numbers = Array.from({ length: Math.min(atOnce, count - from) }, (_, at) => from + at);
     await Promise.all(numbers.map((n) => index.putObject(bucket, keyOf(n), toRecord(bucket, n, createdAt))));
   }
-  await index.writeOpenGeneration(1);
+  await index.blobs.writeOpenGeneration(1);
   await index.close();
   console.log(`  ${count} inserted through the index in ${((performance.now() - started) / 1000).toFixed(0)} s`);
 }

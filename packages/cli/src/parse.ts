@@ -1,4 +1,5 @@
 import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { countEdits } from '@cadiz/server/count-edits';
 import { usageFailure } from './failure.ts';
 import {
   type CommandName,
@@ -95,23 +96,7 @@ function toParsed(options: Record<string, OptionSpec>): NonNullable<ParseArgsCon
 
 /** What to do about a command that does not exist: take the closest one, if there is any, or look at the list. */
 function suggest(word: string, names: readonly string[]): string {
-  const close = names.filter((name) => distance(word, name) <= Math.max(1, Math.floor(name.length / 3)));
-  const [best] = close.sort((a, b) => distance(word, a) - distance(word, b));
+  const close = names.filter((name) => countEdits(word, name) <= Math.max(1, Math.floor(name.length / 3)));
+  const [best] = close.sort((a, b) => countEdits(word, a) - countEdits(word, b));
   return best ? `Did you mean ${best}?` : 'cadiz --help lists all.';
-}
-
-/** How many letters must be changed, added or removed (Levenshtein). */
-function distance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index);
-  for (const [index, letter] of [...from].entries()) {
-    const next = [index + 1];
-    for (let at = 1; at <= to.length; at++)
-      next[at] = Math.min(
-        (next[at - 1] ?? 0) + 1,
-        (row[at] ?? 0) + 1,
-        (row[at - 1] ?? 0) + Number(letter !== to[at - 1]),
-      );
-    row = next;
-  }
-  return row[to.length] ?? 0;
 }

@@ -77,6 +77,7 @@ export interface Sender {
 /** What a refused secret looks like; a new one may be accepted. */
 const refusals: readonly string[] = ['invalid_api_key', 'invalid_ticket', 'session_required', 'ticket_exhausted'];
 
+/** Sends requests as one caller, with another secret once one is refused. @throws CadizError invalid_argument */
 export function createSender(options: ClientOptions): Sender {
   const { projectId, apiKey, ticket, session, retries = 6, timeout = 60_000 } = options;
   const base = `${options.baseUrl ?? ''}`.replace(/\/+$/, '') || globalThis.location?.origin;

@@ -17,10 +17,10 @@ type Part<O extends OperationId, Place extends 'params' | 'query' | 'body'> = Ro
 /** What an operation takes: its path parameters, query and body, as one object. */
 export type Input<O extends OperationId> = Part<O, 'params'> & Part<O, 'query'> & Part<O, 'body'>;
 
-/** How the service says that nobody is signed in (any more): where keys work too, it misses one. */
+/** The codes that mean that nobody is signed in (any more); routes that keys may use answer the second. */
 const signedOut: readonly (string | undefined)[] = ['session_required', 'invalid_api_key'];
 
-/** The code of an error of the service. What stands before it, such as a proxy, and the object store answer otherwise. */
+/** The code of an error of the service; undefined for other answers, such as those of a proxy or the object store. */
 async function codeIn(answer: Response): Promise<string | undefined> {
   if (!answer.headers.get('Content-Type')?.includes('json')) return undefined;
   return ((await answer.clone().json()) as { code?: string }).code;
@@ -30,7 +30,7 @@ const isSignedOut = async (answer: Response) => answer.status === 401 && signedO
 
 let onRefusal = (_code: string | undefined) => {};
 
-/** @param listener called with the code when the service says 403 or 404: what was read of a project may be no longer so */
+/** @param listener called with the code when the service says 403 or 404: what was read of a project may no longer be true */
 export function whenRefused(listener: typeof onRefusal): void {
   onRefusal = listener;
 }
@@ -50,26 +50,27 @@ const pathOf = (input: Parameters<typeof fetch>[0]) => new URL(input instanceof 
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && /^\/api\/(?:auth|account)\//.test(pathOf(input));
 
-/** Asking for URLs of files, as a preview does, changes nothing. */
+/** Whether a request changes something. Asking for URLs of files, as a preview does, is a POST that changes nothing. */
 const isChange = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && !/\/urls?$/.test(pathOf(input));
 
 let changedAt = Number.NEGATIVE_INFINITY;
 
-/** How long it takes at most until this window hears of its own changes, in milliseconds. */
+/** After how long this window has certainly heard of its own changes, in milliseconds. */
 const heardMilliseconds = 10_000;
 
-/** Whether what somebody is heard to have changed may have been changed in this window. */
+/** Whether a change that this window hears of may be its own. */
 export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
 
 let answeredAt = Number.NEGATIVE_INFINITY;
 
-/** How long after an answer the service is taken to be there still, in milliseconds. */
+/** How long after an answer the service still counts as reachable, in milliseconds. */
 const answeredMilliseconds = 1000;
 
+/** Whether the service has answered so lately that it is certainly reachable. */
 export const hasJustAnswered = (): boolean => performance.now() - answeredAt < answeredMilliseconds;
 
-/** A wait for events is answered early by a service that is about to stop. */
+/** Whether it answers a wait for events. A service that is about to stop answers those early, so they prove nothing. */
 const isWait = ({ url }: Response) => new URL(url).pathname === '/api/storage/events';
 
 function hear(answer: Response): void {
@@ -80,7 +81,7 @@ function hear(answer: Response): void {
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   if (isChange(input, init?.method)) changedAt = performance.now();
   const answer = fetch(input, init);
-  // Whoever has asked is told if it fails. What nobody waits for any more has not failed.
+  // The caller hears of a failure by itself. A request that was aborted has not failed.
   answer.then(hear, (error) => {
     if (!(error instanceof DOMException && error.name === 'AbortError')) onFailure();
   });
@@ -92,12 +93,12 @@ function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
   return answer;
 }
 
-/** Asks somebody whose session has ended to sign in again, and then goes on where it was. */
+/** A `fetch` that asks for another sign-in when the session has ended, and then sends the request again. */
 const patientFetch: typeof fetch = async (input, init) => {
   const answer = await send(input, init);
   if (answer.status === 403 || answer.status === 404) onRefusal(await codeIn(answer));
   if (!(await isSignedOut(answer))) return answer;
-  // It was sent with a token that another one has taken the place of, perhaps: then it is sent again with that.
+  // Perhaps it was sent with a token that has just been replaced: then it is sent again with the new one.
   await Promise.allSettled(renewals);
   const again = await send(input, init);
   if (!(await isSignedOut(again))) return again;
@@ -109,7 +110,7 @@ const options = { baseUrl: location.origin, session: true, retries: 2, fetch: pa
 const service = createClient(options);
 const clients = new Map<string, Client>();
 
-/** Files from this size in bytes on are sent in parts: a page that is opened anew can go on with them. */
+/** Files of at least this many bytes are sent in parts: after a reload, the page can go on with them. */
 const partsFrom = 16 * 1024 ** 2;
 
 const createProjectClient = (projectId: string): Client =>

@@ -1,9 +1,9 @@
 /**
- * Copies a text. Browsers offer their clipboard to pages of https and of this machine alone, so that elsewhere the older
- * way is taken.
+ * Copies a text. Browsers offer their clipboard only to pages on https or on this machine; elsewhere, the older way has
+ * to do.
  *
  * @param value or a promise of it: Safari copies nothing after a click that was not promised in it
- * @throws if the browser refuses, or why there is no text
+ * @throws if the browser refuses, or what the promise of the text throws
  */
 export async function copyText(value: string | Promise<string>): Promise<void> {
   if (navigator.clipboard && typeof value !== 'string' && 'ClipboardItem' in window) {
@@ -14,7 +14,7 @@ export async function copyText(value: string | Promise<string>): Promise<void> {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const field = document.createElement('textarea');
   field.value = text;
-  // Within what has the focus: a dialog takes it back from elsewhere.
+  // Beside the element with the focus: a dialog would take the focus back from anywhere else.
   (document.activeElement?.parentElement ?? document.body).append(field);
   field.select();
   const isCopied = document.execCommand('copy');

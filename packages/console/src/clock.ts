@@ -18,6 +18,7 @@ const listeners = new Set<() => void>();
 /** The time to the minute, for what says how long ago something was. It goes on while something listens. */
 export const readMinute = (): number => Math.floor(now() / minuteMilliseconds);
 
+/** Calls the listener once a minute. @returns ends that */
 export function everyMinute(listener: () => void): () => void {
   listeners.add(listener);
   timer ??= setInterval(() => {

@@ -1,4 +1,4 @@
-/** Shows all of a text that is cut, as a tooltip, while the pointer is on it: of anything with the class `clip`, and of names of files. */
+/** Shows a text that is cut as a tooltip while the pointer is on it: file names, and anything with the class `clip`. */
 export function showCutText(): void {
   document.addEventListener('pointerover', ({ target }) => {
     const element = target instanceof Element ? target.closest('.clip, .name') : null;

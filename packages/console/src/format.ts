@@ -3,7 +3,7 @@ import { locale, text } from './text/text.ts';
 
 /** Sizes, moments and counts as people read them, in the reader's language and as their region writes it. */
 
-/** By how many digits stand after the point; made once, since making one takes longer than a whole row of a list. */
+/** By the number of digits after the point; made once, since making one takes longer than drawing a row of a list. */
 const numbers = [0, 1, 2].map((digits) => new Intl.NumberFormat(locale, { maximumFractionDigits: digits })) as [
   Intl.NumberFormat,
   Intl.NumberFormat,
@@ -29,6 +29,7 @@ const share = new Intl.NumberFormat(locale, { style: 'percent', maximumFractionD
 /** `65 %`, from 0.65. */
 export const formatShare = (part: number): string => share.format(part);
 
+/** `12,345` */
 export const formatCount = (count: number): string => count.toLocaleString(locale);
 
 const time = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' });
@@ -44,6 +45,7 @@ export function formatMoment(iso: string): string {
   return `${(isThisYear ? day : dayAndYear).format(at)}, ${time.format(at)}`;
 }
 
+/** `19 Nov`; with the year when it is another. */
 export function formatDay(iso: string): string {
   const at = new Date(iso);
   return (at.getFullYear() === new Date().getFullYear() ? day : dayAndYear).format(at);
@@ -52,7 +54,7 @@ export function formatDay(iso: string): string {
 /** With the weekday, the seconds and the zone. */
 export const formatExactly = (iso: string): string => exact.format(new Date(iso));
 
-/** `2 minutes ago` for a day, then the moment. */
+/** `2 minutes ago`; after a day, the moment. */
 export function formatAgo(iso: string | null): string {
   if (iso === null) return text.common.never;
   const seconds = (new Date(iso).getTime() - now()) / 1000;
@@ -71,7 +73,7 @@ const durations = [
   ['second', 1],
 ] as const;
 
-/** Seconds in the largest unit of which there are two: `28 hrs`. */
+/** Seconds in the largest unit of which there are at least two: `28 hrs`. */
 export function formatLeft(seconds: number): string {
   const [unit, size] = durations.find(([, size]) => seconds >= 2 * size) ?? (['second', 1] as const);
   const style = { style: 'unit', unit, unitDisplay: 'short', maximumFractionDigits: 0 } as const;

@@ -1,4 +1,4 @@
-/** What a browser does not keep, since it is told to keep nothing or has no room. It lasts as long as the page. */
+/** What this browser does not keep, because of its settings or for want of room. It lasts as long as the page. */
 const unkept = new Map<string, string>();
 
 /** What `keep` has kept under this name. */
@@ -21,7 +21,7 @@ export function keep(name: string, value: string | undefined): void {
   }
 }
 
-/** Whether the browser is told to keep nothing for this address, cookies among it. Chromium says so of its storage only. */
+/** Whether the browser is set to keep nothing of this site, not even cookies. Chromium shows that only by its storage. */
 export function keepsNothing(): boolean {
   try {
     return !navigator.cookieEnabled || localStorage.length < 0;

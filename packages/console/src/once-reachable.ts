@@ -21,7 +21,7 @@ export function onceReachable<T>(load: () => Promise<T>): () => Promise<T> {
 /** The same for what takes the place of a whole screen. It rejects if the service does not have it. */
 export async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
   for (let hasFailedReachable = false; ; ) {
-    // Firefox never loads what it could not load once, so that nothing is asked for in vain.
+    // Firefox never tries again what it once failed to load, so nothing is asked for that cannot be answered.
     await untilAnswering();
     try {
       return await load();
@@ -37,7 +37,7 @@ export async function loadReachable<T>(load: () => Promise<T>): Promise<T> {
   }
 }
 
-// Vite takes a stylesheet that is in the page for one that has been loaded, also if it could not be.
+// Vite takes every stylesheet in the page for a loaded one, even if loading it has failed.
 window.addEventListener('error', ({ target }) => target instanceof HTMLLinkElement && target.remove(), {
   capture: true,
 });

@@ -10,11 +10,11 @@ import {
 } from '@tanstack/react-query';
 import { call, whenRefused } from './api.ts';
 
-/** What many screens read, under the names by which it is read again after a change. */
+/** What many screens read, under the keys by which it is read again after a change. */
 
 /**
- * What is being read for the first time when something changes is read once more: TanStack Query takes the answer that is under way,
- * which may be older than the change, for a fresh one.
+ * Reads again, after a change, also what is just being read for the first time: TanStack Query would take that answer for a fresh
+ * one, though it may be older than the change.
  */
 class Queries extends QueryClient {
   override async invalidateQueries<K extends QueryKey = QueryKey>(
@@ -32,7 +32,7 @@ class Queries extends QueryClient {
 
 export const queryClient = new Queries({
   defaultOptions: {
-    // The client repeats what may be repeated, and waits for the network: a service on this machine needs none.
+    // The SDK repeats requests itself, and goes by the network itself: a service on this machine needs none.
     queries: { retry: false, staleTime: 10_000, networkMode: 'always', refetchOnReconnect: true },
     mutations: { retry: false, networkMode: 'always' },
   },
@@ -42,7 +42,7 @@ export type Project = Answer<'getProject'>;
 export type Role = 'owner' | 'editor' | 'viewer';
 export type Session = NonNullable<Answer<'getSession'>>;
 
-/** Tells the other windows of this browser who is signed in: what they show, and what they ask for, is one person's. */
+/** Tells the other windows of this browser who is signed in: each shows what belongs to one person. */
 const windows = new BroadcastChannel('session');
 const idOf = (session: Session | null) => session?.user.id ?? null;
 
@@ -65,7 +65,7 @@ windows.addEventListener('message', ({ data: id }) => {
 /** Reads who is signed in, however lately that was read. */
 export const readSession = () => queryClient.fetchQuery({ ...sessionQuery, staleTime: 0 });
 
-/** Reads who has signed in, and forgets all else that was read before. Whoever watches a query that is cleared hears no more of it. */
+/** Reads who has signed in, and forgets all else. Clearing the session's query would leave its watchers without an answer. */
 export async function beginSession(): Promise<void> {
   queryClient.removeQueries({ predicate: ({ queryKey }) => queryKey[0] !== sessionQuery.queryKey[0] });
   await readSession();
@@ -82,7 +82,7 @@ export const projectsQuery = queryOptions({
 });
 export const usageQuery = (projectId: string) =>
   queryOptions({ queryKey: ['usage', projectId], queryFn: () => call('usage', { projectId }) });
-/** What counts towards the limit of a project: the trash as well. */
+/** What counts towards the limit of a project, which includes the trash. */
 export const toUsedBytes = ({ totalBytes, trashedBytes }: Answer<'usage'>): number => totalBytes + trashedBytes;
 export const membersQuery = (projectId: string) =>
   queryOptions({
@@ -94,7 +94,7 @@ const readAgain = ({ queryKey }: { queryKey: QueryKey }) => void queryClient.inv
 
 whenRefused((code) => {
   if (code === 'role_missing') readAgain({ queryKey: ['members'] });
-  // Whoever has lost access to a project is told so by the frame of its screens, once it is no longer among theirs.
+  // If access to the project was lost, the frame of its screens says so once the project is no longer listed.
   const projects = queryClient.getQueryData(projectsQuery.queryKey);
   if (code === 'project_not_found' && projects?.some(({ id }) => location.pathname.includes(id)))
     readAgain(projectsQuery);
@@ -102,7 +102,7 @@ whenRefused((code) => {
 
 let lastUser: Session['user'] | undefined;
 
-/** Who is signed in. Only for screens that nobody else sees; they may be drawn once more while somebody who has signed out leaves them. */
+/** Who is signed in; the last who was, for a screen that is drawn once more after signing out. Only for screens that need a session. */
 export function useUser(): Session['user'] {
   const { data } = useQuery(sessionQuery);
   lastUser = data?.user ?? lastUser;
@@ -110,7 +110,7 @@ export function useUser(): Session['user'] {
   return lastUser;
 }
 
-/** What the one who looks may do in a project; `viewer` until it is known. */
+/** The role in a project of whoever is signed in; `viewer` until it is known. */
 export function useRole(projectId: string): Role {
   const user = useUser();
   const { data } = useQuery(membersQuery(projectId));

@@ -77,7 +77,7 @@ const signedIn = createRoute({
   id: 'signed-in',
   component: SignedIn,
   beforeLoad: async ({ location }) => {
-    // Whoever is asked to sign in where they are stays there.
+    // Somebody who is being asked to sign in on the present screen stays there.
     if ((await queryClient.ensureQueryData(sessionQuery)) || isSignedOut()) return;
     if ((await queryClient.ensureQueryData(methodsQuery)).setup) throw redirect({ to: '/setup' });
     throw redirect({ to: '/sign-in', search: location.href === '/' ? {} : { to: location.href } });
@@ -119,11 +119,11 @@ const project = createRoute({
   getParentRoute: () => shell,
   path: '/projects/$projectId',
   component: Outlet,
-  // A key or a drop would be lost while it is not known what somebody may do. The screens say so if it cannot be read.
+  // Until the role is known, a key or a drop would do nothing. If it cannot be read, the screens say so.
   loader: ({ params }) => queryClient.ensureQueryData(membersQuery(params.projectId)).catch(() => undefined),
 });
 
-/** An address of a project without a page. */
+/** The URL of a project without a page. */
 const projectHome = createRoute({
   getParentRoute: () => project,
   path: '/',
@@ -187,7 +187,7 @@ const settings = createRoute({
   path: 'settings',
   component: lazyScreen(() => import('./screens/settings/settings.tsx'), 'Settings'),
 });
-/** Any other address in a project: its frame stays. */
+/** Any other URL in a project: its frame stays. */
 const nowhere = createRoute({
   getParentRoute: () => project,
   path: '$',

@@ -12,6 +12,7 @@ export function untilSignedIn(): Promise<void> {
   return waiting.promise;
 }
 
+/** Lets go on what waits for a session. */
 export function signedInAgain(): void {
   waiting?.resolve();
   waiting = undefined;

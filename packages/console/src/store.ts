@@ -1,4 +1,4 @@
-/** A value that components look at, and that anything may change. For `useSyncExternalStore`. */
+/** A value that components show, and that anything may change. For `useSyncExternalStore`. */
 export interface Store<T> {
   read(): T;
   set(value: T): void;

@@ -18,6 +18,7 @@ export function setTheme(chosen: Theme): void {
   applyTheme();
 }
 
+/** Shows the page in the theme that is chosen. */
 export function applyTheme(): void {
   const chosen = readTheme();
   if (chosen === 'system') delete document.documentElement.dataset.theme;

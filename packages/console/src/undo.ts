@@ -6,7 +6,7 @@ const most = 20;
 
 /**
  * Keeps what takes a change back.
- * @param undo also tells the person that it does
+ * @param undo takes the change back, and says so
  * @returns the same, which works once
  */
 export function remember(undo: () => void): () => void {

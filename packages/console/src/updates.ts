@@ -7,7 +7,7 @@ export const isUpdated = createStore(false);
 /** The script that a page begins with: its name changes with anything in it, or in what it loads. */
 const own = document.querySelector('script[type=module]')?.getAttribute('src');
 
-/** For how long the service is taken to have the same version still, and how often that is thought of, in milliseconds. */
+/** How long the version of the service is taken to be the same, and how often that time is checked, in milliseconds. */
 const believedMilliseconds = 5 * 60_000;
 const pauseMilliseconds = 60_000;
 

@@ -30,7 +30,7 @@ export const DownloadUrlRequest = z.object({ expiresIn, disposition, image });
 export const DownloadUrl = z.strictObject({ url: z.url(), expiresAt: timestampOut });
 
 /** The most files in one batch of download URLs. */
-export const maxDownloadUrls = 1000;
+const maxDownloadUrls = 1000;
 
 export const DownloadUrlsRequest = z.object({
   fileIds: z

@@ -206,7 +206,7 @@ const variants = allTypes.map((type) =>
 export const Event = z.discriminatedUnion('type', variants as [(typeof variants)[number], ...typeof variants]);
 
 /** The longest that a request waits for events, in seconds. */
-export const maxEventWait = 30;
+const maxEventWait = 30;
 
 export const EventsQuery = z.object({
   projectId: uuid,

@@ -119,7 +119,7 @@ export const ImageQuery = z.strictObject({ ...optionsInQuery, preset }, unknownO
 export const LinkQuery = z.object(optionsInQuery);
 
 /** The most presets of a project. */
-export const maxImagePresets = 10;
+const maxImagePresets = 10;
 
 export const ImagePresets = z
   .record(presetName, PresetOptions)

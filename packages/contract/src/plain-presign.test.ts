@@ -18,7 +18,7 @@ test('what most requests send is plain', () => {
   expect(isPlainPresign({ ...plain, fileSize: 0, folderId: projectId })).toBe(true);
 });
 
-test('and so is a batch of it', () => {
+test('a batch of what most requests send is plain', () => {
   expect(isPlainPresignBatch(batchOf(plainFile, { ...plainFile, folderId: projectId }))).toBe(true);
 });
 

@@ -88,7 +88,7 @@ export const FolderParams = z.object({ id: uuid });
 export const FolderAtQuery = z.object({ projectId: uuid, path: folderPath });
 
 /** The most folders that one request ensures. */
-export const maxEnsuredPaths = 100;
+const maxEnsuredPaths = 100;
 
 export const EnsureFoldersRequest = z.object({
   projectId: uuid,
@@ -153,7 +153,7 @@ export const CopyFileRequest = z.object({
   fileName: fileName.optional().meta({ description: 'The name of the copy; if omitted, that of the file.' }),
 });
 
-export const maxPageSize = 1000;
+const maxPageSize = 1000;
 
 /** The size of a page, in a query. */
 export const pageLimit = z

@@ -4,8 +4,8 @@ import { metadata } from './metadata.ts';
 import { cursor, pageLimit } from './storage.ts';
 
 /** The most files that a ticket can be for. */
-export const maxTicketFiles = 10_000;
-export const maxTicketSeconds = 86_400;
+const maxTicketFiles = 10_000;
+const maxTicketSeconds = 86_400;
 
 const origin = z
   .string()

@@ -11,7 +11,7 @@ const minPartBytes = 5 * 1024 ** 2;
 const maxPartBytes = 5 * 1024 ** 3;
 
 /** The most parts that one request signs. */
-export const maxSignedParts = 1000;
+const maxSignedParts = 1000;
 
 /** 10,000 parts with their ETags are about 700 KB. */
 export const maxCompletionBytes = 1024 * 1024;

@@ -129,7 +129,7 @@ describe.runIf(isTestable)('a synchronous standby that does not answer', () => {
     expect(await record()).toMatchObject({ status: 200, body: { id: rows[0]?.id } });
   });
 
-  test('so is an upload in parts', async () => {
+  test('a repeated completion of an upload in parts waits as well, and is acknowledged once it need not wait', async () => {
     await setStandby('');
     const request = { projectId, fileName: 'a.bin', mimeType: 'application/octet-stream', fileSize: 5, folderId: null };
     const { uploadId } = (await post('/api/storage/uploads', request)).body;

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 /** Flips a bit of the byte after this text, wherever it is in the index: LMDB leaves older pages where they were. */
-export function flipAfter(folder: string, text: string): void {
+function flipAfter(folder: string, text: string): void {
   const path = join(folder, 'index', 'data.mdb');
   const bytes = readFileSync(path);
   const sought = Buffer.from(text);

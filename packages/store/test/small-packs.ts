@@ -31,15 +31,15 @@ export async function openSmallPacks(
   const journal = await openJournal({ folder, tables: index.tables, log });
   const packs = await openPacks({
     folder,
-    known: index.packs(),
-    begin: index.beginPack,
+    known: index.packs.all(),
+    begin: index.packs.begin,
     onClosed: (pack) => compactor.consider(pack),
     log,
     bytesPerPack: 20_000,
   });
   const flushJournal = options.flushJournal ?? journal.flush;
   const compactor = openCompactor({ index, packs, room: openRoom(folder), flushJournal, log });
-  for (const pack of index.packs().keys()) compactor.consider(pack);
+  for (const pack of index.packs.all().keys()) compactor.consider(pack);
 
   function tell(released: readonly LetGo[]): void {
     for (const each of released) if (typeof each !== 'string' && 'pack' in each) compactor.consider(each.pack);

@@ -14,6 +14,7 @@ import {
 } from './platform.ts';
 
 export const usualConcurrency = 8;
+/** Node does not know. */
 export const isOffline = (): boolean => false;
 /** A program says itself where to remember uploads: `resumeFile` of `@cadiz/client/node`. */
 export const openResumeStore = (): ResumeStore | undefined => undefined;

@@ -5,8 +5,10 @@ import { type Chunk, idleMilliseconds, type PutAnswer, type PutRequest, type Res
 /** Browsers open six connections to a host; the page needs some itself. */
 export const usualConcurrency = 4;
 
+/** Only if the browser is sure of it: otherwise the service may still be out of reach. */
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
+/** In IndexedDB; undefined where there is none, or where it may not be used. */
 export function openResumeStore(): ResumeStore | undefined {
   try {
     return globalThis.indexedDB && openIndexedDb();

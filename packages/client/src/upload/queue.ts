@@ -158,7 +158,7 @@ export function createQueue(
 
   /** Starts what there is room for, in batches. */
   function pump(): void {
-    while (waiting.size > 0 && hasRoom() && !resumed) start(nextBatch());
+    while (waiting.size > 0 && hasRoom() && !resumed) start(nextBatch(uploader, waiting));
     if (!isIdle()) return;
     for (const resolve of whenIdle.splice(0)) resolve();
   }
@@ -184,18 +184,6 @@ export function createQueue(
     folders.prepare?.(some.map(toFolder));
     tell();
     pump();
-  }
-
-  function nextBatch(): Item[] {
-    const batch: Item[] = [];
-    let bytes = 0;
-    for (const item of waiting) {
-      bytes += item.view.size;
-      if (batch.length > 0 && (bytes > batchBytes || batch.length === batchSize || isLarge(uploader, item.view))) break;
-      batch.push(item);
-      if (isLarge(uploader, item.view)) break;
-    }
-    return batch;
   }
 
   function start(batch: readonly Item[]): void {
@@ -299,19 +287,11 @@ export function createQueue(
   }
 
   function add(files: Iterable<Source | QueueEntry>): void {
-    const added = [...files].map(toEntry).map((entry) => {
-      const { file } = entry;
-      const parts = toPath(entry.path ?? file.webkitRelativePath ?? '').split('/');
-      const last = parts.pop();
-      const name = entry.name ?? (last || file.name || '');
-      const directory = parts.join('/');
-      const { size } = file;
-      const view: QueuedUpload = { id: items.length, name, directory, size, loaded: 0, state: 'waiting' };
-      const item = { entry: { ...entry, name }, view, ending: new AbortController() };
+    const added = [...files].map(toEntry).map((entry, index) => toItem(entry, items.length + index));
+    for (const item of added) {
       items.push(item);
       waiting.add(item);
-      return item;
-    });
+    }
     begin(added);
   }
 
@@ -374,4 +354,27 @@ function toEntry(given: Source | QueueEntry): QueueEntry {
   const entry = (given as Partial<QueueEntry> | null)?.file ? (given as QueueEntry) : { file: given as Source };
   requireSource(entry.file);
   return entry;
+}
+
+/** An upload that has yet to begin. The name that is given goes before that of the path, and that before the one of the file. */
+function toItem(entry: QueueEntry, id: number): Item {
+  const { file, path } = entry;
+  const parts = toPath(path ?? file.webkitRelativePath ?? '').split('/');
+  const last = parts.pop();
+  const name = entry.name ?? (last || file.name || '');
+  const view: QueuedUpload = { id, name, directory: parts.join('/'), size: file.size, loaded: 0, state: 'waiting' };
+  return { entry: { ...entry, name }, view, ending: new AbortController() };
+}
+
+/** The first of those that wait: one large file, or the small ones before the next that one request asks for. */
+function nextBatch(uploader: Uploader, waiting: Iterable<Item>): Item[] {
+  const batch: Item[] = [];
+  let bytes = 0;
+  for (const item of waiting) {
+    bytes += item.view.size;
+    if (batch.length > 0 && (bytes > batchBytes || batch.length === batchSize || isLarge(uploader, item.view))) break;
+    batch.push(item);
+    if (isLarge(uploader, item.view)) break;
+  }
+  return batch;
 }

@@ -24,6 +24,7 @@ export interface SignedUrl {
 /** URLs are no longer used shortly before they expire: the store's clock may be ahead. */
 const marginMilliseconds = 10_000;
 
+/** With the time at which it expires: 15 minutes from now if the URL does not say. */
 export function toSignedUrl<S extends { presignedUrl: string }>(signed: S): S & SignedUrl {
   const [, seconds = 900] = /X-Amz-Expires=(\d+)/.exec(signed.presignedUrl) ?? [];
   return { ...signed, expiresAt: Date.now() + +seconds * 1000 - marginMilliseconds };

@@ -13,14 +13,14 @@ interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   children: ReactNode;
 }
 
-/** A button with a word. One `main` in a view. The second click of two is for nothing: what was clicked may have made way for its like. */
+/** A button with a word; a view has one `main`. The second click of a double click does nothing: another button may stand there by then. */
 export function Button({ look = 'default', size = 'm', icon: Icon, busy, children, onClick, ...rest }: ButtonProps) {
   return (
     <button
       type="button"
       {...rest}
       onClick={(event) => {
-        // Nor is the form sent once more. It is not disabled, which would take the focus from it.
+        // Nor does it send the form again. It is not `disabled`, which would take the focus from it.
         if (busy) event.preventDefault();
         else if (event.detail < 2) onClick?.(event);
       }}

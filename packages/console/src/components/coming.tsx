@@ -1,16 +1,16 @@
 import { useLayoutEffect, useRef } from 'react';
 import { isOutdated } from '../once-reachable.ts';
 
-/** What was typed for what is still being loaded. */
+/** What was typed while a dialog was still being loaded. */
 let typed = '';
 let count = 0;
 
-/** Whether something that somebody has asked for, and that will have the keys to itself, is still being loaded. */
+/** Whether a dialog that was asked for, and that will get all keys, is still being loaded. */
 export const isComing = (): boolean => count > 0 && !isOutdated.read();
 
 /**
- * Stands where a dialog is still being loaded. Keys do nothing to what is beneath it, Escape gives it up, and what is typed goes into
- * the field that gets the focus.
+ * Takes the place of a dialog that is still being loaded. Keys do nothing to the screen beneath it, Escape gives the dialog up, and
+ * what is typed goes into the field that gets the focus.
  */
 export function Coming({ onClose }: { onClose: () => void }) {
   const close = useRef(onClose);
@@ -19,7 +19,7 @@ export function Coming({ onClose }: { onClose: () => void }) {
     count++;
     function onKeyDown(event: KeyboardEvent): void {
       const { key, ctrlKey, metaKey, altKey, isComposing } = event;
-      // What the browser itself does, such as to load the page again, it still does.
+      // The browser's own keys still work, such as the one that reloads the page.
       if (!isComing() || isComposing) return;
       event.stopPropagation();
       if (ctrlKey || metaKey || altKey) return;
@@ -42,10 +42,10 @@ export function Coming({ onClose }: { onClose: () => void }) {
   return null;
 }
 
-/** Puts what was typed into a field, as if it were typed now, unless more is to be loaded before. */
+/** Puts what was typed into a field, as if it were typed now, unless something else is still being loaded. */
 function giveTyped({ target }: FocusEvent): void {
   if (isComing()) return;
-  // Nothing else does so for fields of every type, tells React, and can be taken back.
+  // The only way that works in fields of every type, that React notices, and that can be undone.
   if (target instanceof HTMLInputElement && target.closest('[role=dialog]'))
     document.execCommand('insertText', false, typed);
   typed = '';

@@ -14,7 +14,7 @@ const icons = { none: Copy, copied: Check, refused: X };
 /** How long an outcome is shown, in milliseconds. */
 const shownFor = { copied: 2000, refused: 10_000 };
 
-/** Copies a text, and says for a moment whether the browser has let it. */
+/** Copies a text, and shows for a moment whether the browser has allowed it. */
 export function CopyButton({ value, label = text.common.copy, isMain = false }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof icons>('none');
   function show(shown: keyof typeof shownFor) {

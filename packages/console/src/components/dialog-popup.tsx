@@ -8,8 +8,8 @@ import '../styles/screens/dialog-print.css';
 export interface DialogProps {
   open: boolean;
   /**
-   * Called for Escape, the scrim, the cross and a sheet that is drawn down, unless `isKept`; for the scrim and such a sheet only
-   * while nothing has been typed.
+   * Called for Escape, a click beside the dialog or on its cross, and a sheet that is dragged down, unless `isKept`; for the click
+   * beside it and the sheet only while nothing has been typed.
    */
   onClose: () => void;
   title: string;
@@ -20,7 +20,7 @@ export interface DialogProps {
   isKept?: boolean;
   /** What gets the focus at first; the first field by default. */
   initialFocus?: RefObject<HTMLElement | null> | (() => HTMLElement | null);
-  /** Whether it has text alone, to be scrolled through by keys. */
+  /** Whether it has nothing but text, which the keys then scroll. */
   isText?: boolean;
   /** Stands in the head, after the title. */
   headEnd?: ReactNode;

@@ -2,10 +2,10 @@ import type { PointerEvent } from 'react';
 import { phone } from '../screens/shell/use-is-phone.ts';
 import '../styles/screens/drag-down.css';
 
-/** How far down a sheet is drawn to be closed, in pixels. */
+/** How far a sheet has to be dragged down to be closed, in pixels. */
 const farEnough = 80;
 
-/** For a sheet from below: whoever draws it down by its head or handle and lets it go closes it. */
+/** For a sheet from below: dragging it down by its head or handle, and letting go, closes it. */
 export const toDragDown = (close: () => void) => ({
   onPointerDown({
     currentTarget: sheet,
@@ -16,7 +16,7 @@ export const toDragDown = (close: () => void) => ({
     clientY,
   }: PointerEvent<HTMLElement>) {
     if (!phone.matches || !isPrimary || pointerType === 'mouse') return;
-    // What it has opened is not within it, though its events come here as well.
+    // React brings here the events of what the sheet has opened, too, which is not within it.
     if (!(target instanceof Element) || !sheet.contains(target)) return;
     if (target !== sheet && (!target.closest('.grip') || target.closest('a, button'))) return;
     let down = 0;

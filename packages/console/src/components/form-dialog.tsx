@@ -13,10 +13,10 @@ interface FormDialogProps {
   isDanger?: boolean;
   /** Whether it cannot be sent yet. */
   isOff?: boolean;
-  /** Sends the fields. What it throws is shown; otherwise its caller goes on. */
+  /** Sends the fields, and then closes the dialog or goes elsewhere. What it throws is shown. */
   send: (fields: Fields) => Promise<void>;
   onClose: () => void;
-  /** The fields; given what went wrong, for the field that it concerns. */
+  /** The fields, given what went wrong, so that it can be said at the field that it concerns. */
   children?: (error: unknown) => ReactNode;
 }
 

@@ -33,12 +33,12 @@ export interface MenuProps {
 /** The menu itself, open from the beginning: it is loaded when somebody opens the first. On phones, it is a sheet from below. */
 export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {
   const pathname = useLocation({ select: (location) => location.pathname });
-  // Whoever goes elsewhere, such as back, leaves it.
+  // Going elsewhere closes it, such as going back.
   const [openAt, setOpenAt] = useState<string | undefined>(pathname);
   return (
     <Base.Root open={openAt === pathname} onOpenChange={(isOpen) => setOpenAt(isOpen ? pathname : undefined)}>
       <Base.Trigger render={trigger} />
-      {/* Outside of the page's regions, so it is one. */}
+      {/* It is outside of the page's regions, so it has to be one itself. */}
       <Base.Portal role="region" aria-label={text.common.menu}>
         <Base.Backdrop className="backdrop of-menu only-phone" />
         <Base.Positioner className="positioner" side={side} align={align} sideOffset={4}>

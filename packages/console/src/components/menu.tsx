@@ -15,9 +15,9 @@ export function Menu(props: MenuProps) {
 }
 
 interface MenuButtonProps extends Pick<MenuProps, 'trigger'> {
-  /** Loads what it opens, which begins before it is clicked. */
+  /** Loads what the button opens; called before it is clicked. */
   load: () => Promise<unknown>;
-  /** What takes its place then. */
+  /** What takes the place of the button once that is loaded. */
   children: ReactElement;
 }
 

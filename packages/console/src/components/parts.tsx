@@ -27,6 +27,7 @@ interface MeterProps {
   isLimit?: boolean;
 }
 
+/** A bar that is filled by a share. */
 export function Meter({ share, label, valueText, isLimit = false }: MeterProps) {
   const percent = Math.max(0, Math.min(100, share * 100));
   const tone = !isLimit || share < 0.9 ? '' : share < 1 ? 'warn' : 'bad';
@@ -86,6 +87,7 @@ export function Empty({ icon: Icon, title, hint, action, isBad = false }: EmptyP
   );
 }
 
+/** The first letters of the first and the last word of a name. */
 export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
   const words = name.trim().split(/\s+/);
   const letters = [words[0], words.length > 1 ? words.at(-1) : ''].map((word) => [...(word ?? '')][0] ?? '').join('');

@@ -4,7 +4,7 @@ import type { ReactNode } from 'react';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
-/** What happened, in the words of the service; in one's own where it has not answered. */
+/** What happened, in the words of the service, or in those of the console if the service has not answered. */
 export function messageOf(error: unknown): string {
   const code = isCadizError(error) ? error.code : undefined;
   if (code === 'network_failed' || code === 'timed_out') return text.errors.unreachable;
@@ -13,7 +13,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What somebody who helps needs to know of it; undefined if it is no answer of the service. */
+/** What a helper needs to know about an error; undefined if it is not an answer of the service. */
 export const detailsOf = (error: unknown): string | undefined =>
   isCadizError(error) && error.requestId ? `${error.code} ${error.requestId}: ${error.message}` : undefined;
 

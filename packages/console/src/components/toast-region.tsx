@@ -5,7 +5,7 @@ import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
 export interface ToastData {
-  /** Whether it is said until something else is. */
+  /** Whether it stays until the next message. */
   isGoingOn?: boolean;
   undo?: () => void;
   /** Of an error: its code and request id, to be copied. */
@@ -32,7 +32,7 @@ export function ToastRegion() {
   );
 }
 
-/** What is clicked in a message goes with it, so that the focus stays where it is. */
+/** A button that is clicked goes away with its message, so the focus stays where it is. */
 const keepFocus = (event: MouseEvent) => event.preventDefault();
 
 function Shown() {

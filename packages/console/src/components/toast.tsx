@@ -11,7 +11,7 @@ let isNeeded = false;
 
 const listeners = new Set<() => void>();
 
-/** Says something for six seconds. With `undo`, ten seconds, and a button that takes it back; so does a key, even later. */
+/** Shows a message for six seconds; with `undo` for ten, and with a button that takes the change back. A key does that even later. */
 export async function toast(message: string, { undo: change, ...data }: ToastData = {}): Promise<void> {
   const undo = change && remember(change);
   isNeeded = true;
@@ -37,10 +37,10 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener);
 }
 
-/** How long after a page is there its messages are loaded, in milliseconds. */
+/** How long after the page what shows messages is loaded, in milliseconds. */
 const aheadMilliseconds = 3000;
 
-/** Where messages are shown; loaded soon, since without a network it could not be when one is to be said. */
+/** Where messages are shown. It is loaded before it is needed: by then, there may be no network. */
 export function Toasts() {
   useEffect(() => {
     const timer = setTimeout(() => {

@@ -49,7 +49,7 @@ function useFocusFrom(heading: RefObject<HTMLElement | null>): void {
       const isGone = last instanceof Element && !last.isConnected;
       if (isGone && document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
     };
-    // Parts of a page are drawn without the rest. A dialog that closes then gives the focus back first.
+    // Not by an effect: parts of a page are drawn without the rest. A frame later: a dialog that closes gives the focus back first.
     const observer = new MutationObserver(() => requestAnimationFrame(look));
     document.addEventListener('focusin', note);
     observer.observe(page, { childList: true, subtree: true });

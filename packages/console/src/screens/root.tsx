@@ -12,7 +12,7 @@ import { OverlaysRegion } from './shell/overlays-region.tsx';
 /** What is there on every screen. */
 export function Root() {
   const { data: session } = useQuery(sessionQuery);
-  // What was typed there outlives a session that has ended.
+  // Once they are there, they stay when the session ends, with what was typed in them.
   const [hasBegun, setBegun] = useState(false);
   if (session && !hasBegun) setBegun(true);
   return (

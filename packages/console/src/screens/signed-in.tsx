@@ -16,7 +16,7 @@ export function SignedIn() {
       cancelAll();
       location.assign('/');
     } else if (isMissing) {
-      // What needs a session asks for another one, unless this one only has another token.
+      // Whether the session has ended, or only has another token: if it has ended, this request leads to signing in again.
       void queryClient.invalidateQueries(projectsQuery);
     }
   }, [isOther, isMissing]);

@@ -22,13 +22,14 @@ export const language: Language =
 /** The language as the reader's region writes it. */
 export const locale =
   navigator.languages.filter(isTag).find((one) => one === language || one.startsWith(`${language}-`)) ?? language;
-// What draws the usage passes the language of the browser to Intl as it is.
+// The library that draws the usage passes the language of the browser to Intl as it is.
 if (!isTag(navigator.language)) Object.defineProperty(navigator, 'language', { value: locale });
 
 /** All words of the console, in the language of the reader. */
 export const text: Widen<typeof en> = language === 'de' ? (await import('./de.ts')).de : en;
 document.documentElement.lang = language;
 
+/** Keeps the choice in this browser, and loads the page again. */
 export function setLanguage(chosen: Language): void {
   keep('cadiz.language', chosen);
   location.reload();

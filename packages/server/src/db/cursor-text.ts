@@ -1,4 +1,5 @@
 import type { z } from 'zod';
+import { parseJson } from '../parse-json.ts';
 import { Problem } from '../problem.ts';
 
 /** An opaque string for `nextCursor`. */
@@ -11,14 +12,7 @@ export function readCursorText<T extends z.ZodType>(schema: T, text: string): z.
   return schema.safeParse(parseJson(Buffer.from(text, 'base64url').toString())).data;
 }
 
+/** @param message what is wrong, as in `is not a nextCursor of this service` */
 export function invalidCursor(message: string): Problem {
   return new Problem('invalid_request', `cursor ${message}.`, { issues: [{ path: 'cursor', message }] });
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -63,6 +63,7 @@ export function isUniqueViolation(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.code === '23505';
 }
 
+/** What was thrown, in words. */
 export function toMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

@@ -124,6 +124,7 @@ interface LaneOptions {
   setsEachTime?: boolean;
 }
 
+/** @param pool `listingConnections` of the lane's own, or the one session of the embedded database */
 export function createListingLane(pool: pg.Pool, options: LaneOptions = {}): ListingLane {
   const { limits = defaultListingLimits, isOnlySession = false } = options;
   /** How many requests other than listings there have been, and when the last one came. */

@@ -1,5 +1,6 @@
 import { codeOf, toReason } from '../checkup/checks/access.ts';
 import type { Examination } from '../checkup/examination.ts';
+import { parseJson } from '../parse-json.ts';
 import type { Change } from './change.ts';
 
 /** A policy document. Statements of others stay as they are. */
@@ -74,12 +75,7 @@ async function readPolicy(exam: Examination): Promise<{ policy: Policy; others: 
 }
 
 function parsePolicy(text: string): Policy | undefined {
-  let policy: unknown;
-  try {
-    policy = JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const policy = parseJson(text);
   if (typeof policy !== 'object' || policy === null || !('Statement' in policy)) return undefined;
   // A single statement need not be in a list (IAM JSON policy elements: Statement).
   const statements: unknown[] = Array.isArray(policy.Statement) ? policy.Statement : [policy.Statement];

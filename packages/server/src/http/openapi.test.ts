@@ -24,7 +24,7 @@ test('every route that is registered is in the document, and every one of the do
   expect(operationIds).toEqual(Object.keys(routes).sort());
 });
 
-test('it says where this service is', async () => {
+test('the document says where this service is', async () => {
   const { body, headers } = await service.call('GET', '/openapi.json');
   expect(headers.get('content-type')).toBe('application/json');
   expect(body.servers).toEqual([{ url: 'https://media.example.com' }]);

@@ -238,7 +238,7 @@ describe.each(testableKinds)('an account with the address of somebody else (%s)'
       expect(outcome(finished)).toBe(200);
     });
 
-    test('and one that was there when its owner proved the address', async () => {
+    test('but its owner keeps a second factor that was there when the address was proven', async () => {
       const ada = await signUp(service);
       await verify(ada.browser, await lastToken(ada.email, 'verify-email'));
       await arm(ada);

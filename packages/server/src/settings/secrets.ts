@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { closeSync, fsyncSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { parseJson } from '../parse-json.ts';
 import type { Config } from './config.ts';
 import { makeFolder } from './data-folder.ts';
 
@@ -82,13 +83,5 @@ function makeSecrets(dataDir: string, path: string, given: Partial<Secrets> = {}
     return readOrMakeSecrets(dataDir);
   } finally {
     rmSync(draft, { force: true });
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
   }
 }

@@ -1,3 +1,4 @@
+import { countEdits } from './count-edits.ts';
 import type { SettingTable } from './setting.ts';
 
 const ownPrefix = 'CADIZ_';
@@ -90,17 +91,3 @@ function findByWords(name: string, known: readonly string[]): string | undefined
 const isOurs = (name: string) => name.startsWith(ownPrefix);
 const withoutPrefix = (name: string) => (isOurs(name) ? name.slice(ownPrefix.length) : name);
 const toWanted = (name: string) => withoutPrefix(name.toUpperCase());
-
-/** How many letters must be inserted, deleted or replaced to turn one string into the other (Levenshtein). */
-function countEdits(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, column) => column);
-  for (const [line, letter] of [...a].entries()) {
-    const next = [line + 1];
-    for (let column = 1; column <= b.length; column += 1) {
-      const replaced = (row[column - 1] ?? 0) + (letter === b[column - 1] ? 0 : 1);
-      next.push(Math.min(replaced, (row[column] ?? 0) + 1, (next[column - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
-}

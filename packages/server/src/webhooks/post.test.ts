@@ -117,7 +117,7 @@ describe('nothing is sent to an address that is not public (checklist 53)', () =
     expect(connections).toBe(0);
   });
 
-  test('and the listener counts what is sent to it', async () => {
+  test('the test can fail: the listener counts what is sent to it', async () => {
     await send(`http://127.0.0.1:${port}/`, inside);
     expect(connections).toBe(1);
   });

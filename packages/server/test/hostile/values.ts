@@ -104,7 +104,7 @@ function toValidString(random: Random, schema: Schema, pools: Pools): string {
 }
 
 /** Input that no schema foresees: pieces that are put before, after or in place of a string. */
-export const nastyTexts = [
+const nastyTexts = [
   '\0',
   '\ud800',
   '\udc00',

@@ -26,10 +26,12 @@ export function openDigest(algorithm: ChecksumAlgorithm): { update(chunk: Buffer
   return openCrc(algorithm);
 }
 
+/** CRCs of parts can be combined to that of the whole; but other bytes with the same one are easily made. */
 export function isCrc(algorithm: ChecksumAlgorithm): algorithm is CrcAlgorithm {
   return algorithm.startsWith('CRC');
 }
 
+/** @returns the checksum in base64 */
 export function checksumOf(algorithm: ChecksumAlgorithm, bytes: Buffer): string {
   const digest = openDigest(algorithm);
   digest.update(bytes);

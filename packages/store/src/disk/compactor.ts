@@ -1,9 +1,8 @@
-import { setTimeout as delay } from 'node:timers/promises';
-import type { IndexDb, Move } from './index-db.ts';
+import type { IndexDb } from './index-db.ts';
 import { brokenRecord } from './index-table.ts';
 import type { Journal } from './journal.ts';
 import type { Log } from './log.ts';
-import { entriesOf, type FoundEntry } from './pack-entry.ts';
+import { moveLive } from './move-live.ts';
 import type { Packs } from './packs.ts';
 import type { Room } from './room.ts';
 import type { LetGo } from './upload-index.ts';
@@ -28,8 +27,6 @@ export interface CompactorOptions {
 
 /** A pack is rewritten when less of it is in use. */
 const leastUsedShare = 0.5;
-/** How much is moved in one transaction. */
-const movedBytes = 256 * 1024;
 
 /**
  * Copies what is left in a pack that is less than half in use to the current pack, like an upload, and then removes the
@@ -55,7 +52,7 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
   }
 
   function isDue(pack: string): boolean {
-    const record = index.findPack(pack);
+    const record = index.packs.find(pack);
     if (!record || record === brokenRecord || !packs.isClosed(pack)) return false;
     // This index may be an older copy, and a newer one would look for what is moved where it was.
     if (packs.setAside > 0) return false;
@@ -79,13 +76,14 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
   }
 
   async function compact(pack: string): Promise<void> {
-    const before = index.findPack(pack);
+    const before = index.packs.find(pack);
     if (!before || before === brokenRecord) return;
     if (before.liveBytes > 0) {
       if (!(await room.hasSpare(before.liveBytes))) return void postponed.add(pack);
-      await moveLive(pack);
+      const onReleased = (released: readonly LetGo[]) => reconsider(released, pack);
+      await moveLive(pack, { index, packs, goesOn: () => !closing, onReleased });
     }
-    const record = index.findPack(pack);
+    const record = index.packs.find(pack);
     if (closing || !record || record === brokenRecord) return;
     if (record.liveBytes > 0) {
       stuck.add(pack);
@@ -94,44 +92,10 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
     }
     if (!(await flushJournal())) return void postponed.add(pack);
     await packs.retire(pack, record.knownBytes);
-    await index.forgetPack(pack);
+    await index.packs.forget(pack);
   }
 
-  async function moveLive(pack: string): Promise<void> {
-    let batch: FoundEntry[] = [];
-    let bytes = 0;
-    for (const entry of entriesOf(await packs.readWhole(pack))) {
-      if (closing) return;
-      if (!isLive(pack, entry)) continue;
-      batch.push(entry);
-      bytes += entry.bytes.length;
-      if (bytes < movedBytes) continue;
-      await moveBatch(pack, batch);
-      batch = [];
-      bytes = 0;
-    }
-    await moveBatch(pack, batch);
-  }
-
-  function isLive(pack: string, { name, at, bytes }: FoundEntry): boolean {
-    const record = index.findByName(name);
-    return record?.packed?.pack === pack && record.packed.at === at && record.size === bytes.length;
-  }
-
-  async function moveBatch(pack: string, batch: readonly FoundEntry[]): Promise<void> {
-    if (batch.length === 0) return;
-    const begun = performance.now();
-    const moves = batch.map(({ name, at, bytes }) => ({
-      name,
-      bytes,
-      isMeant: ({ packed }: { packed?: { pack: string; at: number } }) => packed?.pack === pack && packed.at === at,
-    }));
-    reconsider(await moveTo(packs, index, moves), pack);
-    // Takes at most half of the time away from uploads.
-    await delay(performance.now() - begun);
-  }
-
-  /** What was copied for nothing, because the object is another one by now. */
+  /** Considers where something was copied for nothing, because the object is another one by now. */
   function reconsider(released: readonly LetGo[], from: string): void {
     for (const each of released)
       if (typeof each !== 'string' && 'pack' in each && each.pack !== from) consider(each.pack);
@@ -147,27 +111,4 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
       await running;
     },
   };
-}
-
-/**
- * Appends bytes to a pack, and lets the index refer to them there.
- *
- * @throws a system error if they cannot be written; then the index refers to what it did before
- */
-export async function moveTo(
-  packs: Packs,
-  index: IndexDb,
-  copies: readonly (Omit<Move, 'entry'> & { bytes: Buffer })[],
-): Promise<LetGo[]> {
-  const appended = await Promise.allSettled(copies.map(({ name, bytes }) => packs.append(name, bytes)));
-  const moves = appended.flatMap((result, at) => {
-    const copy = copies[at];
-    return result.status === 'fulfilled' && copy ? [{ ...copy, entry: result.value }] : [];
-  });
-  try {
-    for (const result of appended) if (result.status === 'rejected') throw result.reason;
-    return await index.move(moves);
-  } finally {
-    for (const { entry } of moves) packs.settle(entry);
-  }
 }

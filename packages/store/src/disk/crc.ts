@@ -16,6 +16,7 @@ const shapes: Readonly<Record<CrcAlgorithm, { width: number; polynomial: bigint 
 };
 const slices = 8;
 
+/** CRC-32 is that of zlib; the others are computed here, eight bytes at a time. */
 export function openCrc(algorithm: CrcAlgorithm): Crc {
   if (algorithm === 'CRC32') return openCrc32();
   return algorithm === 'CRC32C' ? openCrc32c() : openCrc64Nvme();

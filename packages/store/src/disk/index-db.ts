@@ -1,8 +1,10 @@
+import { type BlobIndex, openBlobIndex } from './blob-index.ts';
 import { Damaged } from './disk-error.ts';
-import type { BucketRecord, Content, ObjectRecord, PackRecord } from './index-record.ts';
+import type { BucketRecord, Content, ObjectRecord } from './index-record.ts';
 import { type Broken, type BrokenRecord, brokenRecord } from './index-table.ts';
 import { type IndexTables, openIndexTables } from './index-tables.ts';
-import { entryBytes, type Packed } from './pack-entry.ts';
+import { entryBytes } from './pack-entry.ts';
+import { openPackIndex, type PackIndex } from './pack-index.ts';
 import type { PackEntry } from './packs.ts';
 import { type LetGo, openUploadIndex, rangeStart, type UploadIndex } from './upload-index.ts';
 
@@ -24,11 +26,8 @@ export interface ListedObject {
 }
 
 /**
- * The ordered index of all objects. Every write resolves when it is durable, and is not visible before.
- *
- * Besides the objects it knows every blob that an object refers to (so that a start can tell an abandoned blob without
- * reading all objects), and the blobs that no object refers to any more but whose files may still exist ("doomed").
- * Both change in the same transaction as the object.
+ * The ordered index of all objects. Every write resolves when it is durable, and is not visible before. What the index knows of
+ * blobs, packs and uploads changes in the same transaction as the object.
  */
 export interface IndexDb {
   findBucket(bucket: string): BucketRecord | undefined;
@@ -76,24 +75,11 @@ export interface IndexDb {
   ): Promise<{ outcomes: DeleteOutcome[]; removed: LetGo[] }>;
   /** All in one transaction: bytes of objects are now in these entries, if the objects are still the same. */
   move(moves: readonly Move[]): Promise<LetGo[]>;
-  packs(): ReadonlyMap<string, PackRecord | Broken>;
-  findPack(pack: string): PackRecord | Broken | undefined;
-  beginPack(pack: string): Promise<void>;
-  /** Call it once the file of the pack is durably gone. */
-  forgetPack(pack: string): Promise<void>;
+  packs: PackIndex;
+  blobs: BlobIndex;
   uploads: UploadIndex;
   /** The objects of a bucket in the byte order of their keys, starting at `from`, without broken records. */
   objectsFrom(bucket: string, from: Uint8Array): Iterable<ListedObject>;
-  hasBlob(blob: string): boolean;
-  /** How many blobs objects and parts refer to. */
-  countBlobs(): number;
-  isDoomed(blob: string): boolean;
-  doomedBlobs(): string[];
-  /** Call it once the files of these blobs are durably gone. */
-  forgetDoomed(blobs: readonly string[]): Promise<void>;
-  /** The oldest generation of blobs that may still hold abandoned ones. */
-  readOpenGeneration(): number;
-  writeOpenGeneration(generation: number): Promise<void>;
   /** The tables it is made of, for the journal. */
   tables: IndexTables;
   close(): Promise<void>;
@@ -143,13 +129,9 @@ export async function openIndexDb(folder: string, { onBroken, unchanged }: Index
 }
 
 function toIndexDb(tables: IndexTables): IndexDb {
-  const { buckets, objects, inline, blobs, packs, doomed, meta, commit } = tables;
-
-  function letGo(blob: string): string {
-    blobs.remove(blob);
-    doomed.put(blob, true);
-    return blob;
-  }
+  const { buckets, objects, inline, commit } = tables;
+  const packs = openPackIndex(tables);
+  const blobs = openBlobIndex(tables);
 
   /**
    * Returns what is released with an object. Nobody knows what a broken record refers to: its files stay, and
@@ -162,21 +144,12 @@ function toIndexDb(tables: IndexTables): IndexDb {
     }
     const { blob, packed, multipart } = before;
     if (before.inline) inline.remove(at);
-    if (packed) return [letGoPacked(at, before.size, packed)];
-    if (!multipart) return blob === undefined ? [] : [blob].map(letGo);
-    return uploadIndex.removeParts(multipart.uploadId);
-  }
-
-  function letGoPacked(at: Uint8Array, size: number, { pack }: Packed): LetGo {
-    changePack(pack, { less: entryBytes(at, size) });
-    return { pack };
-  }
-
-  /** The record of a pack that is broken stays so: that pack is kept. */
-  function changePack(pack: string, { more = 0, less = 0, known }: { more?: number; less?: number; known?: number }) {
-    const record = packs.get(pack);
-    if (!record || record === brokenRecord) return;
-    packs.put(pack, { liveBytes: record.liveBytes + more - less, knownBytes: known ?? record.knownBytes });
+    if (packed) {
+      packs.change(packed.pack, { less: entryBytes(at, before.size) });
+      return [{ pack: packed.pack }];
+    }
+    if (multipart) return uploads.removeParts(multipart.uploadId);
+    return blob === undefined ? [] : [blobs.letGo(blob)];
   }
 
   function replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[] {
@@ -184,8 +157,8 @@ function toIndexDb(tables: IndexTables): IndexDb {
     const before = objects.get(at);
     const removed = before ? letGoContent(at, before) : [];
     objects.put(at, record);
-    if (record.blob !== undefined) blobs.put(record.blob, true);
-    if (record.packed) changePack(record.packed.pack, { more: entryBytes(at, record.size) });
+    if (record.blob !== undefined) blobs.hold(record.blob);
+    if (record.packed) packs.change(record.packed.pack, { more: entryBytes(at, record.size) });
     return removed;
   }
 
@@ -204,14 +177,14 @@ function toIndexDb(tables: IndexTables): IndexDb {
     const found = get(bucket, key);
     return found && readable(found);
   };
-  const uploadIndex = openUploadIndex({
+  const uploads = openUploadIndex({
     tables,
+    blobs,
     findObject: (bucket, key) => {
       const found = get(bucket, key);
       return found === brokenRecord ? unreadable : found;
     },
     replaceObject,
-    letGo,
   });
 
   return {
@@ -234,7 +207,7 @@ function toIndexDb(tables: IndexTables): IndexDb {
         if (!buckets.has(bucket)) return { outcome: 'absent', removed: [] };
         const range = { start: indexKey(bucket, Buffer.alloc(0)), end: Buffer.from(`${bucket}\x01`), limit: 1 };
         for (const _ of objects.keys(range)) return { outcome: 'not-empty', removed: [] };
-        const { isAll, removed } = uploadIndex.removeOfBucket(bucket);
+        const { isAll, removed } = uploads.removeOfBucket(bucket);
         if (!isAll) return { outcome: 'begun', removed };
         buckets.remove(bucket);
         return { outcome: 'deleted', removed };
@@ -269,23 +242,19 @@ function toIndexDb(tables: IndexTables): IndexDb {
     move: (moves) =>
       commit(() =>
         moves.flatMap(({ name, entry, isMeant }) => {
-          changePack(entry.pack, { known: entry.decide() });
+          packs.change(entry.pack, { known: entry.decide() });
           const before = objects.get(name);
           if (!before || before === brokenRecord || !isMeant(before)) return [{ pack: entry.pack }];
           const { inline: _, packed: __, ...kept } = before;
           const removed = letGoContent(name, before);
           objects.put(name, { ...kept, packed: { pack: entry.pack, at: entry.at } });
-          changePack(entry.pack, { more: entry.length });
+          packs.change(entry.pack, { more: entry.length });
           return removed;
         }),
       ),
-    packs: () => new Map([...packs.entries()].map(({ key, value }) => [key, value])),
-    findPack: packs.get,
-    beginPack: (pack) => commit(() => packs.put(pack, { liveBytes: 0, knownBytes: 0 })),
-    forgetPack: (pack) => commit(() => packs.remove(pack)),
     putObject: (bucket, key, record, { entry, mayReplace } = {}) =>
       commit(() => {
-        if (entry) changePack(entry.pack, { known: entry.decide() });
+        if (entry) packs.change(entry.pack, { known: entry.decide() });
         if (!buckets.has(bucket)) return { outcome: 'no-bucket', removed: [] };
         const before = findContent(bucket, key);
         if (mayReplace && !mayReplace(before)) return { outcome: 'kept', removed: [], kept: before };
@@ -297,7 +266,9 @@ function toIndexDb(tables: IndexTables): IndexDb {
         const outcomes = deletions.map((deletion) => deleteObject(bucket, deletion, removed));
         return { outcomes, removed };
       }),
-    uploads: uploadIndex,
+    packs,
+    blobs,
+    uploads,
     *objectsFrom(bucket, from) {
       const start = rangeStart(indexKey(bucket, from));
       const end = Buffer.concat([Buffer.from(bucket), Buffer.from([1])]);
@@ -305,16 +276,6 @@ function toIndexDb(tables: IndexTables): IndexDb {
         if (value !== brokenRecord) yield { key: Buffer.from(key.subarray(bucket.length + 1)), record: value };
       }
     },
-    hasBlob: blobs.has,
-    countBlobs: blobs.count,
-    isDoomed: doomed.has,
-    doomedBlobs: () => [...doomed.keys()],
-    forgetDoomed: (gone) =>
-      commit(() => {
-        for (const blob of gone) doomed.remove(blob);
-      }),
-    readOpenGeneration: () => Number(meta.get('openGeneration') ?? 0),
-    writeOpenGeneration: (generation) => commit(() => meta.put('openGeneration', generation)),
     tables,
     close: tables.close,
   };

@@ -56,6 +56,7 @@ export interface TableEvents {
   onBroken(broken: BrokenRecord): void;
 }
 
+/** Opens a table that reports its changes and its broken records. @param database of LMDB, with bytes as values */
 export function openTable<K extends string | Uint8Array, V>(
   database: Database<Buffer, K>,
   name: string,
@@ -162,6 +163,8 @@ const rawValues = {
   fromJson: (value: unknown) => Buffer.from(String(value), 'base64'),
 };
 
+/** @param shape what a record without a checksum must have, or it is broken */
 export const textToJson = <V>(shape: Shape = {}): TableForm<string, V> => ({ ...textKeys, ...jsonValues<V>(shape) });
+/** @param shape what a record without a checksum must have, or it is broken */
 export const bytesToJson = <V>(shape: Shape): TableForm<Uint8Array, V> => ({ ...byteKeys, ...jsonValues<V>(shape) });
 export const bytesToBytes: TableForm<Uint8Array, Buffer> = { ...byteKeys, ...rawValues };

@@ -264,6 +264,7 @@ async function indexBytes(folder: string): Promise<number> {
   return (await stat(join(folder, 'index', 'data.mdb'))).size;
 }
 
+/** Whether a file or folder exists. @throws the system's error if that cannot be found out */
 export async function isThere(path: string): Promise<boolean> {
   try {
     await stat(path);

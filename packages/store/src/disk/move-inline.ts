@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { moveTo } from './compactor.ts';
 import { openDigests } from './digest.ts';
 import { fixityOf, toValue } from './fixity.ts';
 import type { IndexDb, InlineObject } from './index-db.ts';
+import { moveToPack } from './move-to-pack.ts';
 import type { Packs } from './packs.ts';
 import type { Room } from './room.ts';
 
@@ -32,7 +32,7 @@ export async function moveInline(
     const share = await room.begin(bytes, { written: () => 0, drained: async () => undefined });
     try {
       const isMeant = (record: { inline?: true }) => record.inline === true;
-      await moveTo(
+      await moveToPack(
         packs,
         index,
         sound.map(({ name, bytes }) => ({ name, bytes, isMeant })),

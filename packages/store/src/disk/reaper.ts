@@ -121,13 +121,13 @@ export async function openReaper(
     if (gone.length === 0) return;
     try {
       await blobs.syncRemovals(gone);
-      await index.forgetDoomed(gone);
+      await index.blobs.forgetDoomed(gone);
     } catch (error) {
       log({ level: 'warn', message: 'Removed files stay listed until the next start.', error: String(error) });
     }
   }
 
-  await remove([...index.doomedBlobs(), ...index.uploads.doomedUploads().map((uploadId) => ({ partsOf: uploadId }))]);
+  await remove([...index.blobs.doomed(), ...index.uploads.doomedUploads().map((uploadId) => ({ partsOf: uploadId }))]);
   await forget();
   const settled = () => Promise.all(removals);
   return {

@@ -100,15 +100,15 @@ export async function openStoreFolder(
     closers.push(journal.close);
     const blobs = await openBlobs({
       folder,
-      openGeneration: index.readOpenGeneration(),
-      isKnown: (blob) => index.hasBlob(blob) || index.isDoomed(blob),
+      openGeneration: index.blobs.readOpenGeneration(),
+      isKnown: (blob) => index.blobs.has(blob) || index.blobs.isDoomed(blob),
       onSetAside: (count) => {
         const message = 'Files that no object refers to were moved to set-aside/. Delete them if nothing is missing.';
         settings.log({ level: 'warn', message, count });
       },
       onGenerationsSettled: (generation) => {
         // This only saves the next start some work; a later call writes it again.
-        index.writeOpenGeneration(generation).catch((error: unknown) => {
+        index.blobs.writeOpenGeneration(generation).catch((error: unknown) => {
           settings.log({ level: 'warn', message: 'The open generation was not written.', error: String(error) });
         });
       },
@@ -116,8 +116,8 @@ export async function openStoreFolder(
     closers.push(blobs.close);
     const packs = await openPacks({
       folder,
-      known: index.packs(),
-      begin: index.beginPack,
+      known: index.packs.all(),
+      begin: index.packs.begin,
       onClosed: (pack) => compactor.consider(pack),
       log: settings.log,
     });
@@ -127,7 +127,7 @@ export async function openStoreFolder(
     closers.push(compactor.close);
     const reaper = await openReaper(index, blobs, compactor.consider, settings.log);
     closers.push(reaper.close);
-    for (const pack of index.packs().keys()) compactor.consider(pack);
+    for (const pack of index.packs.all().keys()) compactor.consider(pack);
     closers.push(moveInBackground({ index, packs, room }, journal, settings.log));
     const digestThreads = openDigestThreads();
     closers.push(digestThreads.close);

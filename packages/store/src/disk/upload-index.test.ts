@@ -66,10 +66,10 @@ test('a transaction that removes objects releases 200 parts at most, whoever sha
   expect(await remove('e')).toEqual([90, []]);
   expect(index.uploads.doomedUploads()).toEqual(['c', 'd']);
   for (const uploadId of ['c', 'd']) expect(await index.uploads.letGoParts(uploadId)).toHaveLength(90);
-  expect([index.uploads.doomedUploads(), index.countBlobs()]).toEqual([[], partsOfEach]);
+  expect([index.uploads.doomedUploads(), index.blobs.count()]).toEqual([[], partsOfEach]);
 });
 
-test('so does the deletion of a bucket with uploads under way', async () => {
+test('the deletion of a bucket with uploads under way releases 200 parts at most', async () => {
   const index = await openIndex(folderOfTest());
   await makeUploads(index, ['a', 'b', 'c']);
   const { outcome, removed } = await index.deleteBucket(bucket);
@@ -123,5 +123,5 @@ test('what is left of uploads that are removed at once is released one after the
     }),
   );
   await reaper.close();
-  expect([index.uploads.doomedUploads(), index.countBlobs(), atOnce]).toEqual([[], 0, 1]);
+  expect([index.uploads.doomedUploads(), index.blobs.count(), atOnce]).toEqual([[], 0, 1]);
 });

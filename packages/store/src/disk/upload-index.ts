@@ -1,3 +1,4 @@
+import type { BlobIndex } from './blob-index.ts';
 import { Damaged } from './disk-error.ts';
 import type { Content, MadeOfParts, ObjectRecord, PartRecord, UploadRecord } from './index-record.ts';
 import { type Broken, brokenRecord } from './index-table.ts';
@@ -84,12 +85,11 @@ export interface UploadIndex {
 
 /** What the index shares with its uploads. All of it is called within a transaction. */
 export interface UploadIndexParts {
-  tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'blobs' | 'commit' | 'transaction'>;
+  tables: Pick<IndexTables, 'buckets' | 'uploads' | 'parts' | 'doomedUploads' | 'commit' | 'transaction'>;
+  blobs: Pick<BlobIndex, 'hold' | 'letGo'>;
   findObject(bucket: string, key: string): FoundObject | undefined;
   /** Replaces what was there by an object, and returns what was released. */
   replaceObject(bucket: string, key: string, record: ObjectRecord): LetGo[];
-  /** Returns the blob. */
-  letGo(blob: string): string;
 }
 
 /** How many parts a transaction releases: 10,000 would block the thread for a tenth of a second. */
@@ -100,7 +100,7 @@ const uploadsOfATurn = 500;
 const maxStartBytes = 1500;
 
 export function openUploadIndex(index: UploadIndexParts): UploadIndex {
-  const { buckets, uploads, parts, doomedUploads, blobs, commit, transaction } = index.tables;
+  const { buckets, uploads, parts, doomedUploads, commit, transaction } = index.tables;
   /** The latest transaction that has released the parts of objects, and how many it has released. */
   let released = { transaction: 0, parts: 0 };
 
@@ -146,7 +146,7 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
     return keys.flatMap((key) => {
       const part = parts.get(key);
       parts.remove(key);
-      return part && part !== brokenRecord ? [index.letGo(part.blob)] : [];
+      return part && part !== brokenRecord ? [index.blobs.letGo(part.blob)] : [];
     });
   }
 
@@ -194,8 +194,8 @@ export function openUploadIndex(index: UploadIndexParts): UploadIndex {
         if (!uploads.has(uploadKey(name))) return { stored: false, removed: [] };
         const before = findPart(name.uploadId, partNumber);
         parts.put(partKey(name.uploadId, partNumber), part);
-        blobs.put(part.blob, true);
-        return { stored: true, removed: before ? [index.letGo(before.blob)] : [] };
+        index.blobs.hold(part.blob);
+        return { stored: true, removed: before ? [index.blobs.letGo(before.blob)] : [] };
       }),
     complete: (name, assemble) =>
       commit(() => {

@@ -19,7 +19,7 @@ function judgeFile({ sofar, report }: Verification, path: string, isSwept: boole
 /** Looks for files that nothing refers to. */
 export async function findStrays(verification: Verification): Promise<void> {
   const { folder, index, sofar, report } = verification;
-  const openGeneration = index.readOpenGeneration();
+  const openGeneration = index.blobs.readOpenGeneration();
   for (const entry of await entriesIn(join(folder, 'incoming'))) {
     if (entry.isFile()) judgeFile(verification, join('incoming', entry.name), true);
     else report('stray', join('incoming', entry.name), elsewhere);
@@ -31,13 +31,13 @@ export async function findStrays(verification: Verification): Promise<void> {
     const isOpen = isGeneration && Number.parseInt(generation.name, 16) >= openGeneration;
     for (const blob of await entriesIn(join(folder, path))) {
       const isInPlace = blob.name.startsWith(`${generation.name}-`);
-      if (isInPlace && index.hasBlob(blob.name)) continue;
-      const isSwept = isOpen || (isInPlace && index.isDoomed(blob.name));
+      if (isInPlace && index.blobs.has(blob.name)) continue;
+      const isSwept = isOpen || (isInPlace && index.blobs.isDoomed(blob.name));
       if (blob.isFile()) judgeFile(verification, join(path, blob.name), isSwept);
       else report('stray', join(path, blob.name), elsewhere);
     }
   }
-  const packs = index.packs();
+  const packs = index.packs.all();
   for (const entry of await entriesIn(join(folder, 'packs'))) {
     const path = join('packs', entry.name);
     if (!entry.isFile() || !isPackName(entry.name)) report('stray', path, elsewhere);

@@ -103,7 +103,7 @@ export async function verifyObjects(verification: Verification): Promise<Referre
   async function verifyBlob(subject: string, expected: ExpectedBlob): Promise<void> {
     referred.blobs += 1;
     const { blob } = expected;
-    if (!index.hasBlob(blob)) report('index', subject, `the list of blobs in use lacks ${blob}`);
+    if (!index.blobs.has(blob)) report('index', subject, `the list of blobs in use lacks ${blob}`);
     const found = await digestBlob(folder, expected, buffer, (bytes) => {
       sofar.bytes += bytes;
       onProgress();

@@ -226,7 +226,7 @@ test('a file that nothing refers to is stray, unless the next start clears it aw
   expect((await verify()).verified).toMatchObject({ leftovers: 2, problems: 0 });
 
   const index = await openIndexDb(join(folder, 'index'));
-  await index.writeOpenGeneration(5);
+  await index.blobs.writeOpenGeneration(5);
   await index.close();
   const { verified, problems } = await verify();
   expect(verified).toMatchObject({ leftovers: 1, problems: 1 });

@@ -55,7 +55,7 @@ async function verifyAll(verification: Verification): Promise<Verified> {
 
 /** Packs that have nothing in use any more are removed by the next start. */
 function verifyPacks({ index, broken, report }: Verification, live: Referred['packs']): void {
-  const listed = index.packs();
+  const listed = index.packs.all();
   for (const pack of live.keys()) {
     if (!listed.has(pack)) report('index', `packs/${pack}`, 'the list of packs lacks it');
   }
@@ -68,7 +68,7 @@ function verifyPacks({ index, broken, report }: Verification, live: Referred['pa
 }
 
 function verifyCounts({ index, report }: Verification, { blobs, inline }: Referred): void {
-  const listed = index.countBlobs();
+  const listed = index.blobs.count();
   if (listed !== blobs) {
     report('index', 'index', `${listed} blobs are listed as in use, but objects and parts refer to ${blobs}`);
   }

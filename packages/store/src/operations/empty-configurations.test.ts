@@ -71,7 +71,7 @@ describe('removing what does not exist', () => {
     await expect(store.client.send(new Removal({ Bucket: 'absent' }))).rejects.toMatchObject({ name: 'NoSuchBucket' });
   });
 
-  test('so does removing the tags of an object', async () => {
+  test('succeeds for the tags of an object', async () => {
     const there = { Bucket: bucket, Key: 'tagged' };
     await store.client.send(new PutObjectCommand(there));
     const { $metadata } = await store.client.send(new DeleteObjectTaggingCommand(there));

@@ -115,6 +115,7 @@ export function past(prefix: Buffer): Buffer {
   return next;
 }
 
+/** Where a listing continues after one of its lines. */
 export function afterLine(line: Listed): Buffer {
   return line.kind === 'prefix' ? past(line.key) : after(line.key);
 }
@@ -136,6 +137,7 @@ function requireRestoreStatus(header: unknown): void {
   throw new S3Error('InvalidArgument', `${optionalAttributes} can only be RestoreStatus.`);
 }
 
+/** How an answer writes keys: as they are, or URL-encoded, which XML can always hold. @throws S3Error InvalidArgument */
 export function readEncoding(query: ReadonlyMap<string, string>): (text: string) => string {
   const encoding = query.get('encoding-type');
   if (encoding === undefined) return (text) => text;

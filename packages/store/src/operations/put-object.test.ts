@@ -299,7 +299,7 @@ describe('if a presigned URL writes once (checklist 41, T14)', () => {
     },
   );
 
-  test('nor can a presigned copy or multipart upload', async () => {
+  test('a presigned copy or multipart upload cannot replace an existing object', async () => {
     for (const key of ['first', 'second']) await send('PUT', sealed.presign('PUT', key), { body: key });
     const headers = { 'x-amz-copy-source': `/${bucket}/second` };
     const copied = await send('PUT', sealed.presign('PUT', 'first', { headers }), { headers });

@@ -286,7 +286,7 @@ export async function indexObject(
  */
 export async function settleBlob({ index, blobs, log }: Store, blob: string): Promise<void> {
   try {
-    if (index.hasBlob(blob)) blobs.settle(blob);
+    if (index.blobs.has(blob)) blobs.settle(blob);
     else await blobs.abandon(blob);
   } catch (error) {
     log({ level: 'warn', message: 'An abandoned blob stays until the next start.', blob, error: String(error) });

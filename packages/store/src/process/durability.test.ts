@@ -126,7 +126,7 @@ test('a start removes the files of objects removed just before a crash', async (
   await index.deleteObjects(bucket, [{ key: 'deleted' }]);
   const other = index.findObject(bucket, 'kept');
   if (other) await index.putObject(bucket, 'replaced', other);
-  await index.writeOpenGeneration(9); // so that no sweep of an open generation finds them
+  await index.blobs.writeOpenGeneration(9); // so that no sweep of an open generation finds them
   await index.close();
   expect(listFiles(data)).toHaveLength(3);
 

@@ -253,7 +253,7 @@ test('a start releases the many parts of an object removed just before a crash, 
   const index = await openIndexDb(join(data, 'index'));
   expect(await index.uploads.abort({ bucket, key: 'many', uploadId })).toEqual([{ partsOf: uploadId }]);
   expect(await index.uploads.letGoParts(uploadId)).toHaveLength(200);
-  await index.writeOpenGeneration(9);
+  await index.blobs.writeOpenGeneration(9);
   await index.close();
   const problems: unknown[] = [];
   const { leftovers } = await verifyStore(data, { onProblem: (problem) => problems.push(problem) });
@@ -308,7 +308,7 @@ test('a start removes the files of parts removed just before a crash, and keeps 
 
   for (const openGeneration of [0, 9]) {
     const again = await openIndexDb(join(data, 'index'));
-    await again.writeOpenGeneration(openGeneration);
+    await again.blobs.writeOpenGeneration(openGeneration);
     await again.close();
     const second = await startStore({ dataDir: data });
     expect(second.files()).toHaveLength(2);

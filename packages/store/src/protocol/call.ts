@@ -53,6 +53,7 @@ export function sendEmpty(call: Call, status: number, headers: Record<string, st
   call.response.end();
 }
 
+/** Answers 200 with a document. */
 export function sendXml(call: Call, xml: string): void {
   const body = Buffer.from(xml);
   call.response.writeHead(200, { 'content-type': 'application/xml', 'content-length': String(body.length) });

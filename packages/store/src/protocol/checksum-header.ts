@@ -22,6 +22,7 @@ export interface PromisedChecksum {
 /** The headers by which a request protects the bytes of an object; for `amzHeaders` of an operation. */
 export const checksumHeaders = ['x-amz-sdk-checksum-algorithm', ...checksumAlgorithms.map(checksumHeader)];
 
+/** Such as `x-amz-checksum-sha256`. */
 export function checksumHeader(algorithm: ChecksumAlgorithm): string {
   return `x-amz-checksum-${algorithm.toLowerCase()}`;
 }

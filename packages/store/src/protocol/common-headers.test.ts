@@ -81,7 +81,7 @@ test.each([
   expect([200, 204]).toContain(answer.status);
 });
 
-test.each(['', 'there'])('nor does it in the query, as Apache Libcloud names it: "%s"', async (key) => {
+test.each(['', 'there'])('the query may name this version of the API, as Apache Libcloud does: "%s"', async (key) => {
   const ask = (Version: string) => send('GET', store.presign('GET', key, { query: { Version } }));
   expect((await ask('2006-03-01')).status).toBe(200);
   expect((await ask('2030-01-01')).code).toBe('NotImplemented');

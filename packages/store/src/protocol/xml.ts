@@ -12,6 +12,7 @@ const named: Readonly<Record<string, string>> = {
   "'": '&apos;',
 };
 
+/** Text as it can stand in an element or an attribute. */
 export function escapeText(text: string): string {
   return text.replace(unsafe, (character) => named[character] ?? `&#${character.charCodeAt(0)};`);
 }

@@ -112,7 +112,7 @@ describe('a signature that does not match', () => {
     expect(text).toContain('content-length was not sent. A client that is given a stream must be told its length.</');
   });
 
-  test('but never with a value that must stay secret', async () => {
+  test('is never reported with a value that must stay secret', async () => {
     const headers = { 'x-amz-meta-a': 'private', authorization: 'private' };
     const answer = await put({ headers: { 'x-amz-meta-a': 'b' } }, headers);
     expect(answer.text).not.toContain('private');

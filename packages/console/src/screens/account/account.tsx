@@ -9,7 +9,7 @@ import { SecondFactorRow } from './second-factor.tsx';
 import { Sessions } from './sessions.tsx';
 import { You } from './you.tsx';
 
-/** What is one's own: who one is, the ways to sign in, and where one is signed in. */
+/** The account that is signed in: whose it is, the ways to sign in, and its sessions. */
 export function Account() {
   const { data: methods } = useQuery(methodsQuery);
   const { account } = later;

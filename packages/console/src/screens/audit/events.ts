@@ -33,6 +33,6 @@ export function toFilter({ kind, by, from, to }: AuditSearch): (event: Event) =>
   };
 }
 
-/** Whether nothing older can be looked for: the oldest event that has been read is from before the first day. */
+/** Whether no older event can match: the oldest that has been read is from before the first day. */
 export const isBefore = (event: Event | undefined, { from }: AuditSearch): boolean =>
   event !== undefined && from !== undefined && Date.parse(event.at) < startOf(from);

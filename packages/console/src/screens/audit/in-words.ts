@@ -16,7 +16,7 @@ export interface InWords {
 
 const isRole = (value: unknown): value is Role => value === 'owner' || value === 'editor' || value === 'viewer';
 
-/** An event as people say it. What its subject does not have, and what was none, is left out. */
+/** An event as people say it, without facts that its subject lacks, and without counts of zero. */
 export function inWords({ type, subject }: Event, names: Names): InWords {
   const { name, fileName, email, userId, apiKeyId, role, files, folders, bytes } = subject;
   const { audit } = later;

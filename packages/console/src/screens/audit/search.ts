@@ -16,7 +16,7 @@ export type Kind = (typeof kinds)[number];
 
 export const isKind = (value: unknown): value is Kind => kinds.some((kind) => kind === value);
 
-/** Which events are looked for; it stands in the address. */
+/** Which events are looked for; a part of the URL. */
 export interface AuditSearch {
   kind?: Kind | undefined;
   /** The id of the account or the API key that did it. */
@@ -26,6 +26,7 @@ export interface AuditSearch {
   to?: string | undefined;
 }
 
+/** Whatever is not understood is undefined. */
 export function toAuditSearch({ kind, by, from, to }: Record<string, unknown>): AuditSearch {
   const toDay = (value: unknown) => (typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value) ? value : undefined);
   return {

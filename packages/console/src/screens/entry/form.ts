@@ -13,7 +13,7 @@ export function useForm<T>(send: (fields: Fields) => Promise<T>) {
   const { mutate, error, isPending, reset } = useMutation({
     mutationFn: send,
     onError(error) {
-      // What may have come of it is read before somebody tries again.
+      // It may have been done: that is read before somebody tries again.
       if (isOfNetwork(error)) void queryClient.invalidateQueries();
     },
     onSettled: () => {

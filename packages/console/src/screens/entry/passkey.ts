@@ -36,7 +36,7 @@ export async function addPasskey(name: string): Promise<void> {
 /** Asks the browser, whose own words for a refusal are for programmers. @param none said if the person has refused */
 async function ask(none: string, work: () => Promise<Credential | null>): Promise<PublicKeyCredential> {
   const { unsupported, exists, elsewhere } = text.passkeys;
-  // Older browsers do not have all of it, and a page of plain http nothing.
+  // Older browsers lack some of it, and pages on plain http have none.
   if (!globalThis.PublicKeyCredential?.parseRequestOptionsFromJSON) throw new Error(unsupported);
   try {
     return (await work()) as PublicKeyCredential;

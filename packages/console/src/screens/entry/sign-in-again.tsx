@@ -27,7 +27,7 @@ function goOn(session: Session | null, user: Session['user'] | undefined): void 
   if (user === undefined || session?.user.id === user.id) {
     signedInAgain();
   } else {
-    // What waits is another person's, and so is what this window shows.
+    // What waits, and what this window shows, belongs to another person.
     cancelAll();
     location.assign('/');
   }

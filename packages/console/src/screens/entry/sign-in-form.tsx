@@ -12,7 +12,7 @@ import { signInWithPasskey } from './passkey.ts';
 import '../../styles/screens/sign-in-form.css';
 
 interface SignInFormProps {
-  /** Called with a session there. The form is busy until it has ended, and shows what it throws. */
+  /** Called once there is a session. The form is busy until it has ended, and shows what it throws. */
   onSignedIn: () => Promise<void>;
   /** Filled in already. */
   email?: string | undefined;

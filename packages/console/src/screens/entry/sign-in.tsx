@@ -54,7 +54,7 @@ export function SignIn() {
 }
 
 interface SignUpFormProps {
-  /** Called with an account and its session there. The form shows what it throws. */
+  /** Called once there are an account and its session. The form shows what it throws. */
   onSignedUp: () => Promise<void>;
   /** The token of an invitation. */
   invitation?: string;

@@ -11,7 +11,7 @@ interface Crumb {
   name: string;
 }
 
-/** Of the way to a folder, the address of the root is the beginning of all others: it is not where somebody is. */
+/** Every other URL begins with that of the root: its link would always count as the present place. */
 const exact = { exact: true };
 
 /** Up to how many letters a name stays whole beside longer ones. */
@@ -73,7 +73,7 @@ export function Breadcrumbs({ projectId, crumbs }: { projectId: string; crumbs: 
   );
 }
 
-/** It takes what is dragged to it: only those who may move anything can drag. */
+/** It takes whatever is dragged to it: only people who may move entries can drag any. */
 function CrumbLink({ projectId, crumb }: { projectId: string; crumb: Crumb }) {
   const { id, name } = crumb;
   const drop = useDropTarget(projectId, crumb);

@@ -14,13 +14,14 @@ export const toChosen = (entries: readonly Entry[]): Chosen => ({ entries, count
 
 /** Where everything is chosen: in one folder, or in what a search of the project has found. */
 export type Reach = 'folder' | 'project';
+/** A selection without a folder is one of the whole project. */
 export const toReach = ({ select }: Chosen): Reach =>
   select !== undefined && select.folder === undefined ? 'project' : 'folder';
 
 /** How many are taken away from everything. */
 export const countExcepted = ({ select }: Chosen): number => select?.exceptIds?.length ?? 0;
 
-/** The most files that go without a question. */
+/** How many files are deleted without a question, at most. */
 const mostUnasked = 20;
 
 /** Whether somebody is asked first: for folders with something in them, and for many files. */

@@ -29,7 +29,7 @@ export async function refresh(projectId: string): Promise<void> {
 async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<void>): Promise<void> {
   const queryKey = listingKey(projectId);
   await queryClient.cancelQueries({ queryKey });
-  // Everything in a place may take a while, and says so itself.
+  // Everything in a place may take a while, and reports its own progress.
   const gone = new Set(select ? [] : entries.map(({ id }) => id));
   const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
   for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
@@ -56,7 +56,7 @@ function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet
   return { pageParams, pages: left.map((page) => ({ ...page, total: page.total && page.total - fewer })) };
 }
 
-/** Says how far a change is that goes on in the background. */
+/** Shows how far a change in the background has come. */
 const onProgress = ({ done, total }: Operation) => void toast(text.files.progress(done, total), { isGoingOn: true });
 
 /** What deleting these would put into the trash, with all that is in them. */
@@ -68,7 +68,7 @@ export function countDeleted(projectId: string, chosen: Chosen): Promise<Counts>
 export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
   return withoutThem(projectId, chosen, async () => {
     const { files, folders } = await clientOf(projectId).files.deleteMany({ ...toMany(chosen), onProgress });
-    // What else was in that place and is in the trash already would come back as well.
+    // Not for everything in a place: what had been deleted from it earlier would come back as well.
     const undo = () => void takeBack(projectId, () => clientOf(projectId).files.restoreMany(toIds(chosen.entries)));
     const count = chosen.select ? files + folders : chosen.entries.length;
     void toast(text.files.deleted(count), chosen.select ? {} : { undo });
@@ -105,8 +105,8 @@ export function moveChosen(projectId: string, chosen: Chosen, target: Target): P
 const frameMilliseconds = 600_000;
 
 /**
- * Saves what is at a URL. A frame goes there: while uploads run, the browser would ask whether this window is to be left, and an
- * error of the store would take the place of the console. A download is no page that loads in the frame, and an error is.
+ * Saves what is at a URL, by opening it in a frame: in the window, the browser would ask whether to leave it while uploads run, and
+ * an error of the store would take the place of the console. An error loads in the frame as a page; a download does not.
  */
 function saveFrom(url: string): void {
   const frame = document.createElement('iframe');

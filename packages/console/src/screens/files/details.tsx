@@ -78,7 +78,7 @@ export function Details({ projectId, file }: DetailsProps) {
 
 const checkTones = { declared: '', verified: 'ok', mismatch: 'bad' } as const;
 
-/** One fact under its name. What programs need is in their type, and can be copied. */
+/** One fact under its name. `code` is what programs need: it is in their type, and can be copied. */
 function Fact({ label, code, children }: { label: string; code?: string; children?: ReactNode }) {
   return (
     <div>
@@ -95,7 +95,7 @@ function Fact({ label, code, children }: { label: string; code?: string; childre
   );
 }
 
-/** What is known of a picture. Where it was taken is a warning, since whoever gets the file learns it. */
+/** What is known of a picture. A location is shown as a warning, since everybody who gets the file learns it. */
 function ImageFacts({ image }: { image: NonNullable<FileEntry['item']['image']> }) {
   const { width, height, takenAt, hasLocation } = image;
   const { preview } = text;

@@ -7,7 +7,7 @@ import { isTouch } from './touch.ts';
 /** What was last dragged within this window: browsers hide it from the targets until it is dropped. */
 let dragged: Chosen | undefined;
 
-/** Tells it from what is dragged from elsewhere: no event says for certain that a drag has ended, since its row may be gone by then. */
+/** Tells a drag of this window from others. `dragged` cannot: it may be of an earlier drag, since no event surely tells of the end. */
 const ownType = `application/x-cadiz-${Math.random().toString(36).slice(2)}`;
 
 /** What is being dragged, if a target takes it. */
@@ -18,7 +18,7 @@ const findDragged = ({ dataTransfer }: DragEvent, target: Target): Chosen | unde
 export const toDragSource = (find: () => Chosen) => ({
   draggable: true,
   onDragStart(event: DragEvent) {
-    // A finger that rests chooses.
+    // Resting a finger chooses.
     if (isTouch()) return event.preventDefault();
     dragged = find();
     event.dataTransfer.effectAllowed = 'move';

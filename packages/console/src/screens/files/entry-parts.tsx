@@ -21,9 +21,9 @@ export interface EntryProps {
   /** Whether the arrow keys are at it. */
   isCurrent: boolean;
   isRenamed: boolean;
-  /** Whether the listing no longer has it, and it is shown for its name alone, which is being edited. */
+  /** Whether the listing no longer has it: it is shown only because its name is being edited. */
   isGone: boolean;
-  /** Whether the folder that it is in is shown: not where everything shown is in one. */
+  /** Whether its folder is shown: not needed where all entries are in one. */
   hasPath: boolean;
   /** Whether there is room for its name only, with a line below it. */
   isPhone: boolean;
@@ -87,8 +87,8 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
 }
 
 /**
- * The name, a link to the entry; or the field for another name. It is a plain link: hundreds of them come and go in a
- * second while one scrolls, and those of the router each work out their address anew.
+ * The name, a link to the entry; or the field for another name. It is a plain link: scrolling draws hundreds of them in
+ * a second, and a link of the router works out its URL each time.
  */
 export function EntryName({ projectId, entry, href, isRenamed, isGone, commands }: EntryProps) {
   if (isRenamed) {
@@ -101,14 +101,14 @@ export function EntryName({ projectId, entry, href, isRenamed, isGone, commands 
       className="open"
       aria-label={entry.name}
       tabIndex={-1}
-      // The row is dragged, not its address.
+      // The row is dragged, not its URL.
       draggable={false}
       onPointerDown={({ button, pointerType, ctrlKey, metaKey }) => {
         // A touch may begin a scroll, and other buttons and keys open it elsewhere.
         if (button === 0 && pointerType !== 'touch' && !ctrlKey && !metaKey) commands.press(entry);
       }}
       onClick={(event) => {
-        // With Shift, a range is chosen, and the entry knows what a tap does; anything else is for the link alone, which browsers open
+        // With Shift, a click chooses a range, and taps are for the row. Any other click is for the link alone, which browsers open
         // elsewhere with other keys.
         if (event.shiftKey || isTouch()) return event.preventDefault();
         event.stopPropagation();
@@ -122,7 +122,7 @@ export function EntryName({ projectId, entry, href, isRenamed, isGone, commands 
   );
 }
 
-/** The button for the menu of an entry, of which there is one for all. */
+/** The button for the menu of an entry. All entries share one menu. */
 export function EntryMenu({ entry, commands }: EntryProps) {
   return (
     <button

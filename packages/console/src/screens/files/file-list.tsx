@@ -3,26 +3,26 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
 import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
 import { rangeWith } from '../../components/range-with.ts';
-import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
-import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
+import { type Chosen, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
-import type { ListCommands, MenuPoint } from './list-commands.ts';
-import { download, loadAhead } from './load-commands.ts';
+import type { MenuPoint } from './list-commands.ts';
+import { loadAhead } from './load-commands.ts';
 import { Row } from './row.tsx';
 import type { FilesSearch } from './search.ts';
 import { Tile } from './tile.tsx';
 import { useGridSizes } from './use-grid-sizes.ts';
-import { type Entry, type Loaded, readAhead, type Side, toLook, toPlace } from './use-listing.ts';
+import { useListCommands } from './use-list-commands.ts';
+import { type Entry, type Loaded, type Side, toPlace } from './use-listing.ts';
 import type { Renaming } from './use-renaming.ts';
 import type { EntrySelection } from './use-selection.ts';
 import { useSteadyRows } from './use-steady-rows.ts';
 
-/** How many entries from what has not been loaded more are read. */
+/** How close to what has not been loaded the entries in sight come before more is read, in entries. */
 const near = 60;
 
 const loadMenu = onceReachable(() => import('./context-menu.tsx'));
@@ -51,7 +51,7 @@ export function FileList(props: FileListProps) {
   const { projectId, entries, gapAt = entries.length, total, search, selection, renaming, canChange, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
   const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
-  // Others may have added something before it; and if it is gone, the keys go on where it was.
+  // By its id, since others may have added something before it. If it is gone, the keys go on where it was.
   const found = useMemo(() => entries.findIndex(({ id }) => id === currentId), [entries, currentId]);
   const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
@@ -71,7 +71,7 @@ export function FileList(props: FileListProps) {
     overscan: isShown ? (isGrid ? 3 : 12) : 0,
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
-    // The line with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
+    // The line with the focus stays drawn, however far one scrolls: without it, the keys could not go on from there.
     rangeExtractor: (range) => rangeWith(range, lines.of(current)),
   });
   useEffect(() => virtual.measure(), [virtual, height]);
@@ -89,57 +89,17 @@ export function FileList(props: FileListProps) {
   const hrefOf = useHrefs(projectId, search);
   const navigate = useNavigate();
   const open = (entry: Entry, isAtDetails = false) => void navigate(toPlace(projectId, entry, isAtDetails));
-  /** What commands look at: they are made once, so that a change does not draw every row again. */
-  const now = useRef({ ...props, open, current });
-  now.current = { ...props, open, current };
-  const commands = useMemo(() => {
-    const showRow = (entry: Entry) =>
-      requestAnimationFrame(() => document.getElementById(elementIdOf(entry.id))?.focus({ preventScroll: true }));
-    const commands: ListCommands = {
-      open: (entry) => now.current.open(entry),
-      press({ kind, id }) {
-        const { projectId, search } = now.current;
-        if (kind === 'folder') readAhead({ projectId, folderId: id, search: toLook(search) });
-      },
-      choose(entry, how) {
-        const { selection, entries, current } = now.current;
-        selection[how](entry.id, entries[current]?.id);
-        commands.goTo(entry);
-      },
-      tap(entry) {
-        if (now.current.selection.count === 0) commands.open(entry);
-        else commands.choose(entry, 'toggle');
-      },
-      rest(entry) {
-        if (!now.current.selection.has(entry.id)) commands.choose(entry, 'toggle');
-      },
-      goTo(entry) {
-        const index = now.current.entries.indexOf(entry);
-        setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
-      },
-      chosenWith: (entry) => (now.current.selection.has(entry.id) ? now.current.selection.chosen : toChosen([entry])),
-      download(chosen) {
-        if (mayDownload(chosen)) void download(now.current.projectId, chosen.entries);
-        else void toast(text.files.tooManyToDownload(mostArchived));
-      },
-      move: (chosen) => now.current.onMove(chosen),
-      remove: (chosen) => now.current.onRemove(chosen),
-      share: (file) => now.current.onShare(file),
-      showDetails: (file) => now.current.open(file, true),
-      rename: ({ id }) => now.current.renaming.rename(id),
-      renamed(entry, step) {
-        const { entries } = now.current;
-        // Whoever has gone elsewhere meanwhile stays there.
-        const isHere = hasFocus(entry);
-        const next = isHere && step ? entries[entries.findIndex(({ id }) => id === entry.id) + step] : undefined;
-        now.current.renaming.rename(next?.id);
-        if (isHere && !next) showRow(entry);
-      },
-      loadMenu: () => void loadMenu(),
-      showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
-    };
-    return commands;
-  }, []);
+  const commands = useListCommands({
+    ...props,
+    current,
+    open,
+    goTo(entry) {
+      const index = entries.indexOf(entry);
+      setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
+    },
+    loadMenu: () => void loadMenu(),
+    showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
+  });
 
   function go(to: number, isExtending: boolean) {
     const next = Math.max(0, Math.min(entries.length - 1, to));
@@ -148,19 +108,19 @@ export function FileList(props: FileListProps) {
     setCurrent({ id: entry.id, index: next });
     virtual.scrollToIndex(lines.of(next));
     if (isExtending) selection.extend(entry.id, entries[current]?.id);
-    // At once where it is drawn: what the next key opens gives the focus back to what had it.
+    // At once if it is drawn: what the next key opens will give the focus back to what had it.
     if (!focus(entry)) requestAnimationFrame(() => focus(entry));
   }
   useKeptFocus(scroller, entries, () => {
     const row = currentId === undefined ? null : document.getElementById(elementIdOf(currentId));
-    // One that is only elsewhere now takes the focus, but nobody along with it.
+    // An entry that has only moved gets the focus, but the list is not scrolled there.
     if (row) row.focus({ preventScroll: true });
     else go(current, false);
   });
 
   function onKeyDown(event: KeyboardEvent) {
     const entry = entries[current];
-    // What has just been opened may not have the focus yet.
+    // A dialog or menu that has just been opened may not have the focus yet.
     if (!entry || isTyping(event.target) || isCovered()) return;
     const command = toCommand(event, entry);
     if (!command) return;
@@ -168,7 +128,7 @@ export function FileList(props: FileListProps) {
     command();
   }
 
-  /** Steps do not leave out what has not been loaded: they wait before it. */
+  /** Steps do not jump over what has not been loaded: they stop before it. */
   function toNear(step: number): number {
     const [from, to] = current < gapAt ? [0, gapAt] : [gapAt, entries.length];
     return Math.max(from, Math.min(to - 1, current + step));
@@ -194,7 +154,7 @@ export function FileList(props: FileListProps) {
     if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
     const step = steps[key];
     if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
-    // Not at the box or the menu of an entry, which have their own.
+    // Not at the box or the menu of an entry, which have keys of their own.
     const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
     const forAll: Record<string, (() => void) | undefined> = {
@@ -214,7 +174,7 @@ export function FileList(props: FileListProps) {
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);
   }
 
-  /** Where an entry stands among all; nobody knows beyond what has not been loaded or counted. */
+  /** The place of an entry among all; after what has not been loaded, it is known only if all are counted. */
   const toRow = (index: number) => (index < gapAt ? index : total ? total - entries.length + index : undefined);
   const toProps = (entry: Entry, index: number): EntryProps => ({
     projectId,
@@ -278,7 +238,7 @@ export function FileList(props: FileListProps) {
       {menu && (
         <Suspense>
           <ContextMenu
-            // Another each time: it is open from its beginning on.
+            // A new one each time, since a menu is open from its beginning on.
             key={menu.nth}
             entry={menu.entry}
             point={menu.point}
@@ -291,11 +251,6 @@ export function FileList(props: FileListProps) {
   );
 }
 
-/** Whether the focus is at an entry, or nowhere. */
-const hasFocus = ({ id }: Entry) =>
-  document.activeElement === document.body ||
-  document.getElementById(elementIdOf(id))?.contains(document.activeElement) === true;
-
 /** Gives an entry the focus, unless somebody types a name. @returns whether it is drawn */
 function focus({ id }: Entry): boolean {
   const row = document.getElementById(elementIdOf(id));
@@ -305,21 +260,21 @@ function focus({ id }: Entry): boolean {
 
 const isTyping = (target: EventTarget | null) => target instanceof HTMLInputElement && target.type !== 'checkbox';
 
-/** Stands for any entry in an address. */
+/** Stands for any entry in a URL. */
 const anyId = '00000000-0000-0000-0000-000000000000';
 
-/** Tells the addresses of entries: the router works out one for all folders, and one for all files. */
+/** Makes the URLs of entries: the router works out one for all folders, and one for all files. */
 function useHrefs(projectId: string, search: FilesSearch): (entry: Entry) => string {
   const router = useRouter();
   return useMemo(() => {
     const toHref = (kind: Entry['kind']) => router.buildLocation(toPlace(projectId, { kind, id: anyId })).href;
     const hrefs = { folder: toHref('folder'), file: toHref('file') };
     return ({ kind, id }) => hrefs[kind].replace(anyId, id);
-    // The addresses of files keep what is searched for, and how it is looked at.
+    // The URLs of files keep the search and the view.
   }, [router, projectId, search]);
 }
 
-/** Moves the focus on when the entry that had it is gone, so that the keys go on. */
+/** Moves the focus when the entry that had it is gone, so that the keys still work. */
 function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {
   const hadFocus = useRef(false);
   useEffect(() => {

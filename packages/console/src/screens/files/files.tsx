@@ -70,7 +70,7 @@ function Folder(place: Place) {
   const crumbs = breadcrumbs.length > 0 ? breadcrumbs : [{ id: null, name: projectName }];
   const title = crumbs.at(-1)?.name ?? '';
   const parent = crumbs.at(-2);
-  // Windows with files of one folder are told apart.
+  // In the title of the window, so that windows with files of one folder can be told apart.
   const [previewed, setPreviewed] = useState<string>();
   const heading = useTitle(previewed ?? title);
   usePaste(projectId, folderId, canChange);
@@ -90,7 +90,7 @@ function Folder(place: Place) {
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
   const hasBars = useBars(isPending);
   const isEmpty = !isPending && entries.length === 0;
-  // With the last entry, what had the focus is gone.
+  // What had the focus is gone with the last entry.
   useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
   useLetterKeys({
     // Where the list has the focus, it takes these keys itself.
@@ -203,11 +203,11 @@ function toCount(total: number | null | undefined, { q }: FilesSearch): string {
   return q === undefined ? text.common.items(total) : text.files.found(formatCount(total));
 }
 
-/** Searches as one types, after a moment; what is searched for stands in the address. */
+/** Searches while somebody types, after a moment; the words are kept in the URL. */
 function SearchField({ search: { q }, ref }: { search: FilesSearch; ref: Ref<HTMLInputElement> }) {
   const navigate = useNavigate();
   const [{ words, sent, seen }, setState] = useState({ words: q ?? '', sent: q, seen: q });
-  // Another address, such as by going back, is not what was typed: that may be ahead of it.
+  // If the URL has other words, such as by going back, the field takes them; its own it does not: typing may be ahead of those.
   if (seen !== q) setState({ words: q === sent ? words : (q ?? ''), sent: q, seen: q });
   useEffect(() => {
     const wanted = words === '' ? undefined : words;
@@ -317,7 +317,7 @@ interface SelectionBarProps {
 function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
-  // How large folders are, nobody knows.
+  // The sizes of folders are not known.
   const isKnown = !isEverything && chosen.entries.every(({ kind }) => kind === 'file');
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
   // The button that was pressed may be gone with the bar, or by itself.

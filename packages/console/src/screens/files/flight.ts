@@ -1,15 +1,15 @@
 import { type RefObject, startTransition, useEffect, useLayoutEffect, useState } from 'react';
 
-/** Tells rows whether they fly by too fast for anybody to use more of them than their words. */
+/** Tells rows whether the list is scrolled so fast that only their words are of use. */
 export interface Flight {
   isOn(): boolean;
   /** Calls back when the flight is over, at once if there is none. Returns a function that ends that. */
   onEnd(listener: () => void): () => void;
 }
 
-/** From how many lines at once on it is a flight. */
+/** A step of more lines than this is a flight. */
 const fastLines = 4;
-/** How long after the last such step it is over, in milliseconds. */
+/** How long after the last such step the flight is over, in milliseconds. */
 const restMilliseconds = 100;
 
 /**
@@ -19,7 +19,7 @@ const restMilliseconds = 100;
  */
 export function useFlight(scroller: RefObject<HTMLElement | null>, height: number): Flight {
   const [flight] = useState(createFlight);
-  // Before the rows are drawn for where it has been scrolled to: whoever listens first is told first.
+  // Before what draws the rows of the new place listens: the first listener is told first.
   useLayoutEffect(() => {
     const list = scroller.current;
     if (!list) return;
@@ -35,7 +35,7 @@ export function useFlight(scroller: RefObject<HTMLElement | null>, height: numbe
   return flight;
 }
 
-/** Whether a row is to be drawn whole, which it stays. */
+/** Whether to draw all of a row, which then stays drawn. */
 export function useWhole(flight: Flight): boolean {
   const [isWhole, setWhole] = useState(() => !flight.isOn());
   useEffect(() => (isWhole ? undefined : flight.onEnd(() => setWhole(true))), [isWhole, flight]);

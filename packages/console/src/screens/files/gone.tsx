@@ -5,7 +5,7 @@ import { text } from '../../text/text.ts';
 import { NotFound } from '../fallbacks.tsx';
 import { toLook } from './use-listing.ts';
 
-/** Whether a folder or file that an address names does not exist (any more), or could not: its id is none. */
+/** Whether a folder or file that an address names does not exist (any more), or cannot, since its id is not one. */
 export const isGone = (error: unknown): boolean =>
   ['folder_not_found', 'file_not_found'].includes(codeOf(error) ?? '') ||
   ['folderId', 'id'].some((field) => problemOf(error, field) !== undefined);

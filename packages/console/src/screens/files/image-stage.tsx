@@ -8,7 +8,7 @@ import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import type { FileEntry } from './use-listing.ts';
 
-/** From this many bytes on, a picture that is smaller on the screen is smaller on the way there as well. */
+/** From this many bytes on, a picture that is shown smaller is also transferred smaller. */
 const largeBytes = 1_000_000;
 
 /** What browsers show by themselves. */
@@ -20,7 +20,7 @@ function toSide(): number {
   return [1024, 2048, 4096].find((side) => side >= needed) ?? 4096;
 }
 
-/** Whether a variant is shown in place of a picture. Those that move have none that does. */
+/** Whether a variant is shown in place of a picture. No variant moves, so pictures that do are shown themselves. */
 function needsVariant({ mimeType, fileSize, image }: FileEntry['item'], side: number): boolean {
   if (image?.state !== 'ready' || (image.frames ?? 1) > 1) return false;
   const isLarge = fileSize > largeBytes || (image.width ?? 0) > side || (image.height ?? 0) > side;

@@ -12,6 +12,7 @@ export interface Lines {
   range(line: number): readonly [from: number, to: number];
 }
 
+/** @param columns how many entries stand in a line */
 export function toLines({ entries: { length }, gapAt = length }: Loaded, columns: number): Lines {
   const gap = gapAt < length ? Math.ceil(gapAt / columns) : undefined;
   const afterGap = (gap ?? 0) + 1;

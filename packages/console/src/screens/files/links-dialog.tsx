@@ -9,7 +9,7 @@ interface LinksDialogProps {
   onClose: () => void;
 }
 
-/** The links of a file. The focus is where another one is made: its usual terms will do for most. */
+/** The links of a file. The focus is at the button that makes another: the usual terms will do for most. */
 export function LinksDialog({ projectId, file, onClose }: LinksDialogProps) {
   const body = useRef<HTMLDivElement>(null);
   return (

@@ -12,16 +12,16 @@ export interface MenuPoint {
 export interface ListCommands {
   /** Opens a folder, or the preview of a file. */
   open(entry: Entry): void;
-  /** Called when the button goes down on an entry: until it is up again, a folder may have been read. */
+  /** Called when the button goes down on an entry: by the time it is up again, a folder may have been read. */
   press(entry: Entry): void;
   choose(entry: Entry, how: 'only' | 'toggle' | 'extend'): void;
   /** What a tap does: it opens an entry, or chooses it as well where something is chosen already. */
   tap(entry: Entry): void;
-  /** What a finger does that rests: it chooses an entry as well. */
+  /** What resting a finger does: it chooses the entry as well. */
   rest(entry: Entry): void;
   /** The arrow keys go on from this entry. */
   goTo(entry: Entry): void;
-  /** What a command on an entry is for: the selection if it is part of that, or else it alone. */
+  /** What a command on an entry is for: the selection if the entry is part of it, otherwise the entry alone. */
   chosenWith(entry: Entry): Chosen;
   download(chosen: Chosen): void;
   move(chosen: Chosen): void;

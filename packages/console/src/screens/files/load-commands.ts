@@ -8,7 +8,7 @@ export const loadCommands = onceReachable(() => import('./commands.ts'));
 /** How long after a list is there its commands are loaded, in milliseconds. */
 const aheadMilliseconds = 3000;
 
-/** Loads them soon: without a network they could not be when somebody asks for one. @returns what keeps it from that */
+/** Loads them before they are needed: by then, there may be no network. @returns keeps it from that */
 export function loadAhead(): () => void {
   const timer = setTimeout(() => {
     // Loaded again with the first command.

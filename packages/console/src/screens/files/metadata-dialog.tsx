@@ -31,7 +31,7 @@ const toKind = (value: Value): Kind =>
 const toValue = ({ kind, value }: Row): Value =>
   kind === 'number' ? Number(value) : kind === 'boolean' ? value === 'true' : value;
 
-/** What was typed, as far as it can be of another kind. */
+/** Makes a value of another kind of what was typed, as far as possible. */
 function convert(value: string, kind: Kind): string {
   if (kind === 'boolean') return String(value === 'true');
   return kind === 'number' && !Number.isFinite(Number(value)) ? '' : value;

@@ -29,7 +29,7 @@ interface Place {
   focus: 'field' | 'list' | 'main';
 }
 
-/** A field that has the focus brings up the keys of a screen, which cover the folders. */
+/** On a touch screen, a field with the focus brings up the keyboard, which covers the folders. */
 const toStart = (at: string | null): Place => ({
   at,
   focus: matchMedia('(pointer: coarse)').matches ? 'list' : 'field',
@@ -57,8 +57,8 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
 
   const toButtons = () => [...(picker.current?.querySelectorAll<HTMLElement>(':scope > li > button:enabled') ?? [])];
   const toFirst = () => toButtons()[0] ?? picker.current;
-  // What was pressed is no longer there once one is in the folder. The list keeps the focus until its first one is there: what loses
-  // it gives it to the dialog, a frame later.
+  // The button that was pressed is gone once the folder is shown. The list keeps the focus until the first folder in it is there: an
+  // element that goes away with the focus gives it to the dialog, a frame later.
   function go(folder: string | null, focus: Place['focus'] = 'list') {
     picker.current?.focus();
     setTyped('');
@@ -73,7 +73,7 @@ export function MoveDialog({ projectId, from, chosen, onMove, onClose }: MoveDia
 
   const crumbs = inPlace.data?.pages[0]?.breadcrumbs ?? [];
   const target = crumbs.at(-1);
-  // Those of the place, or of what was typed before, are shown until the next come, as far as they fit.
+  // Until the folders for these words come, those of the place or of the words before are shown, as far as they fit.
   const fits = ({ name }: { name: string }) => !isSearch || toNameKey(name).includes(toNameKey(words));
   const folders = data?.pages.flatMap((page) => page.folders).filter(fits) ?? [];
   const isMoved = (id: string) => chosen.entries.some((entry) => entry.id === id);

@@ -10,11 +10,11 @@ interface NameFieldProps {
   entry: Entry;
   /** Whether the listing no longer has it. */
   isGone?: boolean;
-  /** Called when the name is as it shall be; with a step, for the next or previous entry's turn. */
+  /** Called when editing is over; with a step if the name of the next or previous entry is edited then. */
   onDone: (step?: 1 | -1) => void;
 }
 
-/** A dialog that opens by itself, such as one that asks to sign in again, takes the focus from a name that is half typed, and gives it back. */
+/** Whether the focus goes to a dialog that has opened by itself, such as one that asks to sign in again: it comes back to the half-typed name. */
 function isOfOtherDialog(element: Element | null, field: Element | null): boolean {
   const dialog = element?.closest('[role=dialog]');
   return dialog != null && !dialog.contains(field);
@@ -36,7 +36,7 @@ export function NameField({ projectId, entry, isGone = false, onDone }: NameFiel
     const dot = entry.kind === 'file' ? entry.name.lastIndexOf('.') : -1;
     field.current?.focus();
     field.current?.setSelectionRange(0, dot > 0 ? dot : entry.name.length);
-    // Only when it opens: what others change meanwhile makes another entry of it, and takes nothing from what is typed.
+    // Only when it opens: a change by others makes it another entry, which must not touch what is typed.
   }, []);
   function save(step?: 1 | -1) {
     const name = field.current?.value ?? '';

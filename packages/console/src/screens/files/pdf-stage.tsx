@@ -10,8 +10,8 @@ interface PdfStageProps {
 }
 
 /**
- * A document in the viewer of the browser, which runs nothing of it in this page. The store has it saved rather than shown, so
- * it is read first, as what it says it is and nothing else.
+ * A document in the viewer of the browser, which runs nothing of it in this page. The store would have it saved rather than
+ * shown, so its bytes are read first, and shown as a PDF and as nothing else.
  */
 export function PdfStage({ url, name }: PdfStageProps) {
   const { data: content, error } = useQuery({

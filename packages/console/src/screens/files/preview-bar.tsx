@@ -35,9 +35,9 @@ export function PreviewBar({ projectId, file, position, onMove, onRemove }: Prev
   const { files, common, preview } = text;
   function onRenamed() {
     const isHere = document.activeElement?.matches('.rename-in input');
-    // At once: a dialog that loses the focus takes it itself, a moment later.
+    // At once: a dialog takes a lost focus itself, a moment later.
     flushSync(() => setRenamed(undefined));
-    // Whoever has gone elsewhere meanwhile stays there.
+    // If the focus has gone elsewhere meanwhile, it stays there.
     if (!isHere) return;
     // Only one of them is in sight, and takes the focus.
     button.current?.focus();

@@ -55,12 +55,12 @@ export function Preview(props: PreviewProps) {
     queryKey: ['file', fileId],
     queryFn: () => clientOf(projectId).files.get(fileId),
     initialData: files[at]?.item,
-    // What is opened again may have another name by now: the list knows.
+    // When it is opened again, it may have another name, which the list knows.
     gcTime: 0,
   });
   const show = (file: string | undefined) => {
     const search = (before: FilesSearch) => ({ ...before, file });
-    // Nothing is scrolled to where it was: the film goes on.
+    // Nothing is scrolled, so that the film goes on from where it is.
     void navigate({ to: '.', search, state: true, replace: true, resetScroll: false });
   };
   const close = useClose(() => show(undefined));
@@ -74,7 +74,7 @@ export function Preview(props: PreviewProps) {
   });
   const toNeighbour = (step: Step) => (at === -1 ? undefined : files[at + step]);
   const mayGo = (step: Step) => toNeighbour(step) !== undefined || (at !== -1 && hasMore && step === unread);
-  // A file beside this one may still have to be loaded: whoever asks for it goes there once it is.
+  // A step to a file that still has to be loaded is made once it is.
   const [awaited, setAwaited] = useState<Step>();
   function go(step: Step) {
     const to = toNeighbour(step);
@@ -84,7 +84,7 @@ export function Preview(props: PreviewProps) {
   useEffect(() => {
     if (awaited !== undefined && toNeighbour(awaited)) go(awaited);
   });
-  /** Where to, once the file is no longer among these: to the next, or else to the one before. */
+  /** Goes to the next file, or else to the one before, once this one is no longer among them. */
   function leave() {
     const to = toNeighbour(1) ?? toNeighbour(-1);
     if (to) show(to.id);
@@ -99,13 +99,13 @@ export function Preview(props: PreviewProps) {
       event.preventDefault();
       undoLatest();
     }
-    // With these, arrows are for the browser, such as to go back.
+    // With these, arrows belong to the browser, such as to go back.
     if (altKey || ctrlKey || metaKey) return;
     if (key === 'ArrowLeft') go(-1);
     if (key === 'ArrowRight') go(1);
   }
   const { preview } = text;
-  // Its id alone leads to a file of another project too, which is not one of this.
+  // The id may be that of a file of another project, which is missing here.
   const isMissing = isGone(query.error) || (query.data !== undefined && query.data.projectId !== projectId);
   const file = isMissing ? undefined : query.data;
   const name = file?.fileName;
@@ -169,7 +169,7 @@ export function Preview(props: PreviewProps) {
   );
 }
 
-/** Closes a preview once: back to the list that it was opened from, so that Back leads out of that; or else by another address. */
+/** Closes a preview, once: by going back to the list that it was opened from, so that Back then leads out of that; otherwise by `leave`. */
 function useClose(leave: () => void): () => void {
   const router = useRouter();
   const isClosed = useRef(false);

@@ -23,7 +23,7 @@ export async function readStart(url: string, size: number, limit: number, signal
   while (reader && left > 0) {
     const { done, value } = await reader.read();
     if (done) break;
-    // What a letter has of its bytes at the end is kept back until the others come.
+    // The first bytes of a letter at the end are kept back until the others come.
     content += decoder.decode(value.subarray(0, left), { stream: true });
     left -= value.length;
   }

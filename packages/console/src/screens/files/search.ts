@@ -10,7 +10,7 @@ export interface FilesSearch {
   file?: string | undefined;
 }
 
-/** Whatever is not understood is undefined: what is merely left out would stay as it was given. */
+/** Whatever is not understood is undefined: a key that is merely left out would keep what it was given. */
 export function toFilesSearch({ sort, order, view, q, scope, file }: Record<string, unknown>): FilesSearch {
   const words = typeof q === 'number' ? String(q) : q;
   return {

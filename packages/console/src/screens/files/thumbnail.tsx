@@ -3,7 +3,7 @@ import { KindIcon } from './kind-icon.tsx';
 import { Picture, toSmall } from './picture.tsx';
 import type { Entry } from './use-listing.ts';
 
-/** For how long something is looked at before its picture is made for it, so that scrolling through many makes none. */
+/** How long an entry is in sight before a picture is made for it, in milliseconds, so that scrolling through many makes none. */
 const restMilliseconds = 400;
 
 /** The picture in small, once it has been made. */

@@ -10,7 +10,7 @@ let hasRested = false;
 
 /** Whether a click comes from a finger. */
 export const isTouch = (): boolean => isFinger;
-/** Whether it comes from one that has rested, and so has been heard already. */
+/** Whether it comes from a finger that has rested: that has chosen something already. */
 export const isAfterRest = (): boolean => isFinger && hasRested;
 
 /** Called when something goes down on an entry. @param choose called when it is a finger that rests there */
@@ -36,7 +36,7 @@ export function touch({ pointerType, isPrimary, clientX, clientY, target }: Poin
   );
 }
 
-/** Chooses an entry, once for each time that a finger rests: some browsers say so themselves, and some sooner. */
+/** Chooses an entry, once for each time that a finger rests: some browsers report that too, and some of them sooner. */
 export function rest(choose: () => void): void {
   if (hasRested) return;
   hasRested = true;

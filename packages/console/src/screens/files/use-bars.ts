@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 
-/** How long something is waited for without bars in its place, and how long they stand there at least, in milliseconds. */
+/** After how long bars appear, and how long they then stay at least, in milliseconds. */
 const afterMilliseconds = 200;
 const atLeastMilliseconds = 300;
 
-/** Whether bars stand in the place of what is being loaded: neither for what comes at once, nor only for a moment. */
+/** Whether to show bars in the place of what is being loaded: not for what comes at once, and never for just a moment. */
 export function useBars(isPending: boolean): boolean {
   const [since, setSince] = useState<number>();
   useEffect(() => {

@@ -17,7 +17,7 @@ export const useFolders = (projectId: string, folder: string | null) =>
     getNextPageParam,
   });
 
-/** The folders of a project whose names contain these words, with the way to each. Until they are there, those of other words are. */
+/** The folders of a project whose names contain these words, with the way to each. Until they come, those of the words before. */
 export const useFoundFolders = (projectId: string, words: string) =>
   useInfiniteQuery({
     queryKey: ['folders', projectId, { words }],

@@ -23,16 +23,16 @@ const pageSize = 200;
 /** The side of pictures in small, in pixels. */
 export const thumbnail = 256;
 
-/** How a place is looked at, which the next one keeps: neither what was searched for, nor the file that was shown. */
+/** How a place is shown, which the next one keeps: neither the search nor the file of a preview. */
 export const toLook = ({ sort, order, view }: FilesSearch): FilesSearch => ({ sort, order, view });
 
-/** The address of a folder; null is the root. */
+/** The URL of a folder; null is the root. */
 export const toFolder = (projectId: string, id: string | null) =>
   id === null
     ? linkOptions({ to: '/projects/$projectId/files', params: { projectId }, search: toLook })
     : linkOptions({ to: '/projects/$projectId/files/$folderId', params: { projectId, folderId: id }, search: toLook });
 
-/** The address of a folder, or of the preview of a file. @param isAtDetails whether the preview begins with its details */
+/** The URL of a folder, or of the preview of a file. @param isAtDetails whether the preview begins with its details */
 export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'id'>, isAtDetails = false) =>
   kind === 'folder'
     ? toFolder(projectId, id)
@@ -42,12 +42,12 @@ export const toPlace = (projectId: string, { kind, id }: Pick<Entry, 'kind' | 'i
         state: { isOverList: true, isAtDetails },
       });
 
-/** In milliseconds: how often it is looked whether others have changed something. */
+/** How often to look for changes by others, in milliseconds. */
 const lookAgainAfter = 30_000;
 /** With more pages than this, reading them all again is left to the focus. */
 const mostPagesAgain = 5;
 
-/** The name under which the listings of a project are read again after a change. */
+/** The beginning of the keys of all listings of a project, by which they are read again after a change. */
 export const listingKey = (projectId: string) => ['list', projectId] as const;
 
 /** From more entries than this on, the end of a listing is read as well, so that it is there at once. */

@@ -13,8 +13,8 @@ export interface Renaming {
 }
 
 /**
- * Keeps the entry whose name is edited where it is while others delete or move it: if its row made way for the next in the middle of a
- * word, the rest of what is typed would act on that.
+ * Keeps the entry whose name is edited where it is while others delete or move it: if the next row took its place in the middle of a
+ * word, the rest of what is typed would act on that row.
  */
 export function useRenaming(
   { entries, gapAt }: Loaded,

@@ -44,7 +44,7 @@ interface RangeStart {
 
 const none: ReadonlySet<string> = new Set();
 
-/** Everything that is shown, as the service selects it; undefined for all of a project, which takes a search. */
+/** Everything that is shown, as the service selects it; undefined for a whole project, which it selects only by a search. */
 function toWhole(
   folder: string | null,
   search: string | undefined,
@@ -85,7 +85,7 @@ export function useSelection(
     toggle(id) {
       const next = new Set(ids);
       if (!next.delete(id)) next.add(id);
-      // If all are taken away again, nothing is chosen, nor what comes later.
+      // Once all are taken out again, nothing is chosen, not even what comes later.
       if (isEverything && next.size === total) setIds(none);
       else setState({ place, ids: next, isEverything });
       setStart({ id, others: isEverything ? none : next });

@@ -7,6 +7,7 @@ import { text } from '../../text/text.ts';
 
 const soonMilliseconds = 7 * 86_400_000;
 
+/** Whether a key no longer works. */
 export const isEnded = ({ revokedAt, expiresAt }: ApiKey) =>
   revokedAt !== null || (expiresAt !== null && Date.parse(expiresAt) < now());
 

@@ -26,7 +26,7 @@ const LeakDialog = lazy(onceReachable(async () => ({ default: (await import('./l
 /** How many keys are looked through without help. */
 const many = 8;
 
-/** Whether a key is meant by some words: a part of its name, or its end, alone or in the whole key. */
+/** Whether words name a key: by a part of its name, by its last characters, or by the whole secret. */
 function isMeant({ name, last4 }: ApiKey, words: string): boolean {
   const wanted = words.trim();
   return toNameKey(name).includes(toNameKey(wanted)) || wanted.endsWith(last4);

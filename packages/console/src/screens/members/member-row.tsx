@@ -14,9 +14,9 @@ import { roleOptions } from './roles.ts';
 interface MemberRowProps {
   projectId: string;
   member: Answer<'listMembers'>['members'][number];
-  /** Whether the one who looks may change it. */
+  /** Whether whoever is signed in may change it. */
   isOwner: boolean;
-  /** Whether it is the one owner, who stays. */
+  /** Whether it is the only owner, who has to stay. */
   isOnlyOwner: boolean;
   onRemove: () => void;
 }

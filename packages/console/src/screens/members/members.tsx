@@ -52,7 +52,7 @@ export function Members() {
       </ul>
       {leaving && <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />}
       {isOwner && <Invitations projectId={projectId} />}
-      {/* Whoever is no owner any more is still told why it was refused. */}
+      {/* Somebody who has just lost the role of an owner is still told why the invitation was refused. */}
       {(isOwner || isInviting) && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
     </Page>
   );

@@ -6,7 +6,7 @@ import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 
 const tree = ['list', 'folders', 'trash', 'usage'];
-/** What an event changes, by the first word of its type: how the names begin under which that is read. */
+/** What has to be read again after an event, by the first word of its type: how the keys of those queries begin. */
 const changes: Readonly<Record<string, readonly string[]>> = {
   file: [...tree, 'file'],
   folder: tree,
@@ -27,7 +27,7 @@ const changes: Readonly<Record<string, readonly string[]>> = {
 
 /** How long changes are collected before they are read, in milliseconds. */
 const collected = 500;
-/** Of a list with more pages than this, nothing is read again by itself. */
+/** A list with more pages than this is not read again by itself. */
 const mostPages = 5;
 
 /** Reads again what others change in a project, until it is aborted. */
@@ -52,16 +52,16 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
       if (stale.size > 0) timer ??= setTimeout(readAgain, collected);
     }
   } catch {
-    // Whoever has lost access is told by what they do next; lists are read again every half minute without this.
+    // If access was lost, the next request says so; lists are read again every half minute without this.
   } finally {
     clearTimeout(timer);
   }
 }
 
-/** What somebody does in this window is shown at once, without this; in another one of theirs, it is not. */
+/** Whether an event is of this person. This window shows its own changes at once, but not those in their other windows. */
 const isBy = ({ actor }: Event, userId: string) => actor !== null && 'userId' in actor && actor.userId === userId;
 
-/** Some names are those of one file or of all projects, and say no project. */
+/** Whether a key belongs to a project. Those of one file, of its links and of all projects do not say which. */
 const isOf = ([name, of]: readonly unknown[], projectId: string) =>
   of === projectId || name === 'file' || name === 'links' || name === 'projects';
 

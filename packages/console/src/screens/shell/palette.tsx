@@ -18,7 +18,7 @@ export function Palette(here: Here) {
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
   const commands = groups.flatMap((group) => group.commands);
-  // What is found later comes before other commands: the one that somebody has gone to stays.
+  // By its id: what is found later comes before other commands, and the one that was gone to stays.
   const index = Math.max(
     0,
     commands.findIndex(({ id }) => id === activeId),
@@ -163,7 +163,7 @@ function Marked({ label, words }: { label: string; words: string }) {
   const [first = ''] = words.split(/\s+/);
   const inLabel = toNameKey(label);
   const at = first === '' ? -1 : inLabel.indexOf(toNameKey(first));
-  // Places in one that is longer or shorter are not those in the label.
+  // If comparing has made it longer or shorter, its positions are not those of the label.
   if (at < 0 || inLabel.length !== label.length) return label;
   const end = at + toNameKey(first).length;
   return (

@@ -89,6 +89,7 @@ const item = 'cadiz.letters';
 /** Whether single letters do something; they can get in the way of voice control and screen readers. */
 export const areLettersOn = createStore(readKept(item) !== 'off');
 
+/** Keeps the choice in this browser. */
 export function setLetters(on: boolean): void {
   keep(item, on ? undefined : 'off');
   areLettersOn.set(on);

@@ -57,7 +57,7 @@ export function useCommands(here: Here, typed: string): { groups: readonly Comma
   const fits = matches(words);
   const places = usePlaces(here, fits);
   const groups = [
-    // Those of what was typed before are shown until the next come, as far as they fit.
+    // Until those for these words come, those of the words before are shown, as far as they fit.
     { title: text.palette.files, commands: words === '' ? [] : found.commands.filter(fits) },
     { title: text.palette.do, commands: actions.filter((one) => one.id === 'search' || fits(one)) },
     { title: text.palette.goTo, commands: places },
@@ -108,7 +108,7 @@ function useFound(projectId: string | undefined, words: string): { commands: rea
   return { commands: [...folders, ...files], isPending: isFetching };
 }
 
-/** Where a project is searched. The router marks words that an address would take for a number or for true. */
+/** The URL of a search in a project. The router marks words that it would otherwise read as a number or as true. */
 const toSearch = (router: ReturnType<typeof useRouter>, projectId: string, q: string): string =>
   router.buildLocation({ to: '/projects/$projectId/files', params: { projectId }, search: { scope: 'project', q } })
     .href;
@@ -117,7 +117,7 @@ function useActions({ projectId, folderId, role }: Here, words: string): readonl
   const go = useGo();
   const router = useRouter();
   const { palette } = text;
-  // The account is a place, and choices are offered once they are typed.
+  // The first, the account, is among the places; choices, such as a theme, are offered once something is typed.
   const shown = useAccountActions().filter(({ isOn }, index) => index > 0 && (words !== '' || isOn === undefined));
   const account = shown.map(
     ({ label, icon: Icon, run, shortcut }): Command => ({

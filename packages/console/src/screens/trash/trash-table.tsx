@@ -48,7 +48,7 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
     getItemKey: (index) => entries[index]?.id ?? index,
     overscan: 12,
     scrollMargin: top,
-    // The row with the focus stays, however far away one scrolls: the keys would have nothing to go on from.
+    // The row with the focus stays drawn, however far one scrolls: without it, the keys could not go on from there.
     rangeExtractor: (range) => rangeWith(range, focused),
   });
   const drawn = virtual.getVirtualItems();
@@ -121,7 +121,7 @@ const Space = ({ height }: { height: number }) =>
     </tr>
   );
 
-/** Of what was in a folder that is in the trash itself, the service names no path. */
+/** The service names no path for an entry whose folder is in the trash as well. */
 function placeOf({ path, parentId }: TrashEntry): string {
   if (path.length > 0) return path.map(({ name }) => name).join(' / ');
   return parentId === null ? '/' : text.trash.folderGone;

@@ -26,7 +26,7 @@ export function Trash() {
   const query = useInfiniteQuery({
     queryKey: ['trash', projectId],
     initialPageParam: undefined as string | undefined,
-    // Whoever goes on may look for thousands that were deleted at once.
+    // Somebody who reads on may be looking through thousands that were deleted at once.
     queryFn: ({ pageParam }) =>
       clientOf(projectId).trash.page({ limit: pageParam === undefined ? 100 : mostAtOnce, cursor: pageParam ?? null }),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
@@ -42,7 +42,7 @@ export function Trash() {
       actions={
         mayChange &&
         entries.length > 0 &&
-        // In one place: what is chosen is not what would go for good.
+        // Never both: emptying would purge everything, and not what is chosen.
         (chosen.length > 0 ? (
           <RestoreMany projectId={projectId} entries={chosen} onDone={() => setIds(new Set())} />
         ) : (

@@ -32,6 +32,7 @@ const sorts: Record<string, Compare> = {
   fileSize: byKey(({ fileSize }) => fileSize),
 };
 
+/** Shows files that have been recorded. */
 export function showArrived(projectId: string, arrivals: readonly Arrival[]): void {
   for (const [folder, some] of groupByFolder(arrivals)) {
     for (const [sort, compare] of Object.entries(sorts)) {
@@ -62,7 +63,7 @@ function groupByFolder(arrivals: readonly Arrival[]): Map<string | null, Arrival
   return groups;
 }
 
-/** What lies beyond the pages that have been read is only counted. */
+/** Puts files into the pages that have been read. Those that belong further on are only counted. */
 function withArrivals({ pages, pageParams }: Pages, arrivals: readonly Arrival[], compare: Compare): Pages {
   const gone = new Set(arrivals.map(({ replaced }) => replaced));
   const rows = pages.flatMap((page, index) => page.files.map((file) => ({ file, index })));
@@ -114,7 +115,7 @@ const overtaken = new Set<string>();
 const stale = new Map<string, boolean>();
 let isReading = false;
 
-/** Reads again what cannot be told from a file: what searches find, new folders, how much is used, and what was being read meanwhile. */
+/** Reads again what the files alone do not tell: results of searches, new folders, the usage, and listings that were being read meanwhile. */
 function refreshSoon(projectId: string, hasFolders: boolean): void {
   stale.set(projectId, hasFolders || (stale.get(projectId) ?? false));
   if (isReading) return;

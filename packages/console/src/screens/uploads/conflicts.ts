@@ -23,7 +23,7 @@ export interface Conflict {
 
 export interface Decision {
   how: 'keep' | 'replace' | 'skip';
-  /** Whether the others are not asked about. */
+  /** Whether it holds for all others as well, without asking. */
   isForAll: boolean;
 }
 
@@ -43,6 +43,7 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
+/** Resolves with the answer, once earlier questions have theirs; undefined cancels the upload. */
 export function ask(conflict: Conflict): Promise<Decision | undefined> {
   return new Promise((resolve) => {
     const question: Question = {
@@ -59,6 +60,7 @@ export function ask(conflict: Conflict): Promise<Decision | undefined> {
   });
 }
 
+/** The question to be answered now. */
 export const readQuestion = (): Question | undefined => waiting[0];
 
 export function subscribe(listener: () => void): () => void {

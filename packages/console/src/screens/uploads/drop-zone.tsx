@@ -47,7 +47,7 @@ export function DropZone({ projectId }: { projectId: string }) {
       if (event.dataTransfer) event.dataTransfer.dropEffect = mayUpload ? 'copy' : 'none';
       const target = toRow(event) ?? { id: folderId, name: nameOf(projectId, folderId) };
       const count = event.dataTransfer?.items.length ?? 0;
-      // It is said many times a second.
+      // The event comes many times a second.
       setOver((before) => (before?.target.id === target.id && before.count === count ? before : { target, count }));
     }
     function onDragLeave(event: DragEvent) {

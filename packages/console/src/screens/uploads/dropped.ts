@@ -13,7 +13,7 @@ export async function readDropped(data: DataTransfer): Promise<Dropped> {
   // The list is emptied as soon as the event is over.
   const dropped = [...data.items].map((item) => item.webkitGetAsEntry() ?? item.getAsFile());
   const roots = dropped.filter((one) => one instanceof Object && 'fullPath' in one);
-  // What another page drags, rather than a desktop, is in no file system.
+  // Files that are dragged from another page, rather than from a desktop, are in no file system.
   const files = dropped.filter((one) => one instanceof File).map((file) => ({ file }));
   const found: Dropped = { files, emptyFolders: [] };
   const unread: FileSystemEntry[] = [];

@@ -15,7 +15,7 @@ export interface Incoming {
   replaces?: string | undefined;
 }
 
-/** Whatever has a name already. */
+/** What has a name already: a file in the folder, or one on its way there. */
 export interface Taken {
   /** The id of a file in the folder. */
   id?: string | undefined;
@@ -62,11 +62,12 @@ export const toEntry = ({ file, directory, name, replaces }: Incoming): QueueEnt
 export const toPicture = (file: Source): Blob | undefined =>
   file instanceof Blob && file.type.startsWith('image/') ? file : undefined;
 
+/** The same for files whose names are the same to the service, in one folder. */
 export const toPlaceKey = ({ directory, name }: { directory: string; name: string }): string =>
   `${toNameKey(directory)}/${toNameKey(name)}`;
 
 /**
- * Asks what becomes of files whose names are taken. While somebody answers, others may take or give up names: then it is looked again.
+ * Asks what becomes of files whose names are taken. Others may take or give up names before the answer, so the names are read again then.
  *
  * @returns what is to be uploaded; undefined if nothing is
  * @throws CadizError
@@ -112,7 +113,7 @@ async function settleOnce({ client, folderId, files, readOnTheWay, ask }: Asked)
   for (const file of files) {
     const place = await places(file.directory);
     const taken = await place.find(file.name);
-    // What it was to replace is gone.
+    // The file that it was to replace is gone.
     if (!taken) file.replaces = undefined;
     if (taken && !isReplaced(taken, file)) conflicts.push(file);
     else choose(place, file);
@@ -120,7 +121,7 @@ async function settleOnce({ client, folderId, files, readOnTheWay, ask }: Asked)
   for (const [index, file] of conflicts.entries()) {
     const place = await places(file.directory);
     const taken = await place.find(file.name);
-    // What had the name has been left out by now.
+    // The other file of this name has been left out by now.
     if (!taken) {
       choose(place, file);
       continue;

@@ -26,7 +26,7 @@ const mostSearched = 20;
 
 /**
  * Reads the names of a folder: with one request if it is not large, and of a large one only what is asked for, unless
- * that is much. The service has no names that are taken: it lets two files have the same.
+ * that is much. The service itself lets two files have the same name.
  *
  * @param wanted how many names will be asked for
  * @throws CadizError
@@ -53,7 +53,7 @@ export async function readNames({ files }: Client, folder: string | null, wanted
     return (name) => byKey.get(toNameKey(name)) ?? {};
   }
 
-  /** A name that cannot be searched for, nothing can have. */
+  /** Nothing can have a name that cannot be searched for. */
   async function search(name: string): Promise<Named> {
     try {
       return (await readAll(await read({ search: name }), { search: name }))(name);

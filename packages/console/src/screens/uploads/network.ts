@@ -1,6 +1,6 @@
 import { hasJustAnswered, whenUnanswered } from '../../api.ts';
 
-/** Whether the service can be reached. Looked at when something has gone wrong, and until it can. */
+/** Whether the service can be reached. This is tested when a request has failed, and then again and again until it can. */
 
 /** What is away if it cannot: the network, as far as the browser knows, or else only the service. */
 export type Away = 'network' | 'service';
@@ -17,7 +17,7 @@ const timeoutMilliseconds = 5000;
 export const isUnreachable = (): boolean => away !== undefined;
 export const readAway = (): Away | undefined => away;
 
-/** Calls the listener when it goes away, for another reason, and when it comes back. */
+/** Calls the listener when `readAway` changes. @returns ends that */
 export function subscribe(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
@@ -35,7 +35,7 @@ export function untilReachable(): Promise<void> {
   });
 }
 
-/** The same for what is lost if it is asked for in vain: looks, unless the service has just answered. */
+/** The same for requests that must not fail: looks first, unless the service has just answered. */
 export async function untilAnswering(): Promise<void> {
   if (!hasJustAnswered()) await look();
   await untilReachable();
@@ -61,7 +61,7 @@ async function probe(): Promise<void> {
   if (away) timer = setTimeout(look, pauseMilliseconds);
 }
 
-/** Whatever it answers. */
+/** Whether there is an answer, whatever it says. */
 async function answers(): Promise<boolean> {
   try {
     await fetch('/livez', { cache: 'no-store', signal: AbortSignal.timeout(timeoutMilliseconds) });

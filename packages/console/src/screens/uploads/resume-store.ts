@@ -72,7 +72,7 @@ export async function findUnfinished(projectId: string): Promise<string[]> {
   return begun.map(({ uploadId }) => uploadId).filter((uploadId) => !busy.has(lockOf(uploadId)));
 }
 
-/** Nothing is left of an upload. */
+/** Forgets an upload of which nothing is left. */
 export function forget(uploadId: string): void {
   unlock(uploadId);
   write(Object.fromEntries(Object.entries(read()).filter(([, one]) => one.uploadId !== uploadId)));

@@ -206,10 +206,10 @@ function useCovering(isCovering: boolean): RefObject<HTMLElement | null> {
   return section;
 }
 
-/** How long nothing may move before it is looked whether there is a network, in seconds. */
+/** How long nothing may move before the network is tested, in seconds. */
 const stillSeconds = 3;
 
-/** Bytes a second, over the last seconds. Looks for the network if nothing moves. */
+/** Bytes a second, over the last seconds. Tests the network if nothing moves. */
 function useSpeed(uploads: Uploads): number {
   const past = useRef<{ at: number; loaded: number }[]>([]);
   const [speed, setSpeed] = useState(0);

@@ -39,7 +39,7 @@ export interface Uploads {
   isIdle: boolean;
   /** Whether all of them wait for the network. */
   isOffline: boolean;
-  /** Of how many files it is being found out whether their names are free. */
+  /** For how many files the names are still being compared with those in the folder. */
   preparing: number;
 }
 
@@ -86,16 +86,16 @@ let targets: Target[] = [];
 let created = 0;
 const listeners = new Set<() => void>();
 let current = nothing;
-/** What is being prepared: how many files, and what does the same once more. */
+/** What is being prepared: how many files, and how to begin with them again. */
 const preparations = new Map<AbortController, { count: number; again: () => void }>();
-/** Until when what is done stays in the list in any case: until it can be seen, and while somebody looks at it. */
+/** Until when all that is done stays listed (Unix milliseconds): until it can be seen, and while somebody looks at it. */
 let heldUntil = Number.POSITIVE_INFINITY;
 
 const listed = new WeakMap<QueuedUpload, Listed>();
 const doneAt = new WeakMap<QueuedUpload, number>();
-/** What has failed for want of a network; true while it is not known yet whether that is the reason. */
+/** Uploads that got no answer, and whether the network is the reason; true until that is known. */
 const cutOff = new WeakMap<QueuedUpload, boolean>();
-/** What has failed, and is not to be tried again. */
+/** Uploads that have failed and are not to be tried again. */
 const dismissed = new WeakSet<QueuedUpload>();
 
 /**
@@ -134,7 +134,7 @@ export async function upload(
   }
 }
 
-/** Does what can be done twice, and once more whenever it failed for want of a network. @throws when it is stopped */
+/** Does something that may be done twice, again after each failure for want of a network. @throws any other failure, or when it is stopped */
 async function patiently<T>(signal: AbortSignal, run: () => Promise<T>): Promise<T> {
   const stopped = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true });
@@ -195,7 +195,7 @@ export function add(projectId: string, folderId: string | null, entries: readonl
   tell();
 }
 
-/** If nothing is under way, what has ended is not counted any more. */
+/** Stops counting what has ended, if nothing is under way. */
 function beginAnew(): void {
   if (countUnderWay(current) > 0) return;
   for (const { queue, earlier } of targets) for (const { id } of queue.snapshot().uploads) earlier.add(id);
@@ -232,7 +232,7 @@ function toPhase(upload: QueuedUpload): Phase | undefined {
   return cutOff.get(upload) ? 'offline' : 'failed';
 }
 
-/** If the service can be reached, something else is wrong, which trying again does not mend. */
+/** Finds out whether the network is the reason. If not, trying again would not help. */
 async function judge(upload: QueuedUpload): Promise<void> {
   if (network.isUnreachable()) return;
   await network.look();
@@ -280,7 +280,7 @@ function summarize(): Uploads {
       if (!isEarlier) {
         counts[phase]++;
         if (phase === 'uploading' && (upload.loaded < upload.size || upload.size === 0)) sending++;
-        // What failed has left nothing.
+        // Nothing of a failed upload counts.
         if (phase !== 'failed') loaded += upload.loaded;
         total += upload.size;
       }
@@ -321,7 +321,7 @@ function tell(): void {
   for (const listener of listeners) listener();
 }
 
-/** How often it is looked whether something that is done has been listed long enough, in milliseconds. */
+/** How often to see whether something that is done has been listed long enough, in milliseconds. */
 const leaveMilliseconds = 1000;
 let leaving: ReturnType<typeof setTimeout> | undefined;
 
@@ -340,6 +340,7 @@ function showDone({ projectId, queue, shown, replaced }: Target): void {
 export const toShare = ({ loaded, total, counts, all }: Uploads): number =>
   total > 0 ? loaded / total : all > 0 ? counts.done / all : 0;
 
+/** The same object until something changes. */
 export const readUploads = (): Uploads => current;
 
 export function subscribe(listener: () => void): () => void {
@@ -364,6 +365,7 @@ export function resumeAll(): void {
 export const pauseOne = ({ target, upload }: Listed): void => target.queue.pause(upload.id);
 export const resumeOne = ({ target, upload }: Listed): void => target.queue.resume(upload.id);
 
+/** Cancels an upload; a failed one is no longer listed. */
 export function cancel({ target, upload }: Listed): void {
   if (upload.state === 'failed') dismissed.add(upload);
   else target.queue.cancel(upload.id);

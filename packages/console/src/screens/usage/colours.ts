@@ -26,7 +26,7 @@ const isForced = () => matchMedia('(forced-colors: active)').matches;
 
 function read(): Colours {
   const entries = Object.entries(isForced() ? forced : sources).map(([name, value]) => {
-    // One of its own: a colour that changes can still be on its way from the one before.
+    // A new element for each: in one that is used again, a colour can still be in transition from the one before.
     const probe = document.createElement('span');
     probe.style.color = value;
     document.body.append(probe);

@@ -79,7 +79,7 @@ function UserRow({ user, onAsk }: { user: Account; onAsk: OnAsk }) {
       <td className="only-wide-cell sessions">{sessions}</td>
       <td className="only-wide-cell num">{formatDay(createdAt)}</td>
       <td className="end">
-        {/* The owner of the service cannot be disabled, and has a page for the own sessions. */}
+        {/* The owner of the service cannot be disabled, and has another page for their own sessions. */}
         {user.role !== 'owner' && (
           <Menu
             trigger={<IconButton icon={Ellipsis} label={words.actionsFor(name)} />}

@@ -12,7 +12,7 @@ type Types = NonNullable<Input<'createWebhook'>['types']>;
 
 /** An endpoint as it stands in the fields. */
 export function toEndpoint({ url = '', types = '', description = '', ordered }: Fields) {
-  // The service says which of these are none.
+  // The service says which of these are not types.
   const listed = types.split(/[\s,]+/).filter((type) => type !== '') as Types;
   return {
     url,

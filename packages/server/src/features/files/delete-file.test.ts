@@ -43,7 +43,7 @@ test('a second deletion is 404, and one of twenty at once succeeds', async () =>
   await expectProblem(remove(id), 404, 'file_not_found');
 });
 
-test('it is never missing for a restore while others delete it', async () => {
+test('a file is never missing for a restore while others delete it', async () => {
   const { id } = await library.file();
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, index) => (index % 2 === 0 ? restore(id) : remove(id).then(() => undefined))),
@@ -51,7 +51,7 @@ test('it is never missing for a restore while others delete it', async () => {
   expect(tally(answers.filter((answer) => answer !== undefined))).toEqual({ '200': 50 });
 });
 
-test('it is restored to the root if its folder is in the trash or purged', async () => {
+test('a file whose folder is in the trash is restored to the root, and stays there', async () => {
   const [a, b] = [await library.folder(), await library.folder()];
   const [first, second] = [await library.file(a), await library.file(b)];
   await remove(first.id);
@@ -83,7 +83,7 @@ test('restoring a file that is not in the trash returns it unchanged, and a miss
   await expectProblem(remove('no-uuid'), 400, 'invalid_request');
 });
 
-test('restoring it too late is 404', async () => {
+test('restoring a file too late is 404', async () => {
   const other = await startLibrary({ TRASH_RETENTION_DAYS: '1' });
   const { id } = await other.file();
   const { body } = await other.call('DELETE', `/api/storage/files/${id}`);
@@ -94,7 +94,7 @@ test('restoring it too late is 404', async () => {
   await other.service.close();
 });
 
-test('recording it again reports that it is deleted, and does not restore it', async () => {
+test('recording a deleted file again reports that it is deleted, and does not restore it', async () => {
   const recording = await library.service.upload(library, library.projectId, Buffer.from('x'));
   const { body: file } = await library.call('POST', '/api/storage/record', recording);
   await remove(file.id);

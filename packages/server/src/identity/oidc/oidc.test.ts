@@ -353,7 +353,7 @@ describe('who gets an account', () => {
     expect(new Set(users.map(({ id }) => id)).size).toBe(1);
   });
 
-  test('and so does one whose address the issuer has changed between two windows', async () => {
+  test('a person whose address the issuer has changed between two windows gets one account', async () => {
     await without.signUp();
     const { deps } = open;
     const provider = deps.issuer;

@@ -64,7 +64,7 @@ function comparable({ status, headers, text }: Answer) {
   return { status, text: text.replace(id, ''), headers: [...headers].filter(([name]) => name !== 'x-request-id') };
 }
 
-describe('who guesses', () => {
+describe('somebody who guesses', () => {
   test('learns nothing of which accounts exist, by any byte or by the work done (checklist 13)', async () => {
     const { email } = await service.signUp();
     const disabled = await service.signUp();
@@ -143,7 +143,7 @@ describe('who guesses', () => {
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(5);
   });
 
-  test('but whoever signs in rightly is not counted', async () => {
+  test('is counted, but whoever signs in rightly is not', async () => {
     const { email } = await service.signUp();
     for (let time = 0; time < 12; time++) {
       await signIn(email, other);
@@ -151,7 +151,7 @@ describe('who guesses', () => {
     }
   });
 
-  test('nor are several who do so at the same moment', async () => {
+  test('is not confused with several who sign in rightly at the same moment', async () => {
     const { email } = await service.signUp();
     const answers = await Promise.all(Array.from({ length: 12 }, () => signIn(email)));
     expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(200));
