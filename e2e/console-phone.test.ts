@@ -195,4 +195,33 @@ describe.runIf(triesJourneys)('a phone', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('makes the uploads small again when they are drawn down', async () => {
+    const { page } = await openFilled('Uploads drawn down');
+    const finger = await createFinger(page);
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    const title = uploads.getByRole('heading');
+    const tab = page.getByRole('button', { name: 'Uploads' });
+    await tab.tap();
+    // The handle says that it can be drawn.
+    const handleOf = (one: Locator) => one.evaluate((sheet) => getComputedStyle(sheet, '::before').width);
+    expect(await handleOf(uploads)).toBe('36px');
+    const { y } = await middleOf(title);
+    await finger.drag(title, 40);
+    expect((await middleOf(title)).y).toBe(y);
+    await finger.drag(title, 200);
+    await uploads.waitFor({ state: 'detached' });
+    await expect.poll(() => tab.evaluate((button) => button === document.activeElement)).toBe(true);
+
+    await page
+      .locator('input[type=file][data-folder=false]')
+      .first()
+      .setInputFiles({ name: 'by phone.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
+    await uploads.getByRole('button', { name: 'Expand' }).tap();
+    await finger.drag(title, 200);
+    await uploads.getByRole('button', { name: 'Expand' }).waitFor();
+    expect(await handleOf(uploads)).not.toBe('36px');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });
