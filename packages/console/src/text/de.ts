@@ -223,6 +223,8 @@ export const de: Widen<typeof en> = {
     files: 'Dateien',
     folders: 'Ordner',
     deleteOne: (name) => `„${name}“ löschen?`,
+    all: (total) => (total ? `Alle ${grouped(total)}` : 'Alles'),
+    selectionActions: 'Aktionen für die Auswahl',
     deleteMany: (count, reach, excepted) => `${toMany(count, reach, excepted)} löschen?`,
     deleteLead: 'Gelöschtes kommt mit allem, was darin ist, in den Papierkorb und lässt sich von dort zurückholen.',
     deleteFiles: (count) => `${plural(count, 'Datei', 'Dateien')} löschen`,

@@ -221,6 +221,8 @@ export const en = {
     deleted: (count: number) => `${plural(count, 'item', 'items')} moved to the trash`,
     files: 'Files',
     folders: 'Folders',
+    all: (total: number | null | undefined) => (total ? `All ${grouped(total)}` : 'Everything'),
+    selectionActions: 'Actions of the selection',
     deleteOne: (name: string) => `Delete “${name}”?`,
     deleteMany: (count: number | null, reach: 'folder' | 'project', excepted: number) =>
       `Delete ${toMany(count, reach, excepted)}?`,

@@ -7,6 +7,7 @@ import { toast } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
+import { phone } from '../shell/use-is-phone.ts';
 import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
@@ -27,6 +28,8 @@ const near = 60;
 
 const loadMenu = onceReachable(() => import('./context-menu.tsx'));
 const ContextMenu = lazy(async () => ({ default: (await loadMenu()).ContextMenu }));
+const loadActions = onceReachable(() => import('./selection-actions.tsx'));
+const SelectionActions = lazy(async () => ({ default: (await loadActions()).SelectionActions }));
 
 export type Sort = 'name' | 'createdAt' | 'fileSize';
 
@@ -135,7 +138,10 @@ export function FileList(props: FileListProps) {
         now.current.renaming.rename(next?.id);
         if (isHere && !next) showRow(entry);
       },
-      loadMenu: () => void loadMenu(),
+      loadMenu() {
+        void loadMenu();
+        if (phone.matches) void loadActions();
+      },
       showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
     };
     return commands;
@@ -285,6 +291,11 @@ export function FileList(props: FileListProps) {
             canChange={canChange}
             commands={commands}
           />
+        </Suspense>
+      )}
+      {isPhone && selection.count !== 0 && (
+        <Suspense>
+          <SelectionActions chosen={selection.chosen} canChange={canChange} commands={commands} />
         </Suspense>
       )}
     </>
