@@ -101,9 +101,12 @@ export const de: Widen<typeof en> = {
     tokenHint: 'Er wird verlangt, weil der Dienst von außen erreichbar ist. Das Terminal, in dem er läuft, zeigt ihn.',
     tokenPlaceholder: 'aus der Startmeldung',
     createOwner: 'Konto anlegen',
+    firstProject: 'Dein erstes Projekt benennen',
     projectTitle: 'Ein Projekt benennen',
-    projectLead: 'Ein Projekt enthält die Dateien einer Anwendung, mit eigenen Schlüsseln und Mitgliedern.',
+    projectLead:
+      'Eines für jede App oder jede ihrer Umgebungen. Dateien, Schlüssel und Mitglieder gehören zu einem Projekt.',
     projectName: 'Name des Projekts',
+    projectHint: 'Er lässt sich jederzeit ändern.',
     projectExample: 'zum Beispiel Urlaubsfotos',
     createProject: 'Projekt anlegen',
     databaseAnswers: 'Datenbank antwortet',
@@ -263,6 +266,7 @@ export const de: Widen<typeof en> = {
     addFirst: 'Lade deine ersten Dateien hoch',
     dropHint: 'Sie gehen direkt in deinen Objektspeicher. Ordner behalten ihren Aufbau.',
     fromCode: 'Oder aus deinem Code',
+    steps: ['Projekt', 'Erster Upload', 'Ein Schlüssel für deine App'],
     fromCodeHint: 'Schon für dieses Projekt ausgefüllt. Es braucht einen Schlüssel.',
   },
 
@@ -436,6 +440,7 @@ export const de: Widen<typeof en> = {
   uploads: {
     upload: 'Hochladen',
     chooseFolder: 'Ordner wählen',
+    chooseFiles: 'Dateien wählen',
     drop: (name) => `Loslassen und nach ${name} hochladen`,
     mayNot: 'Du darfst in dieses Projekt nichts hochladen',
     pasted: (moment) => `Eingefügtes Bild ${moment}`,
