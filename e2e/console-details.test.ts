@@ -574,7 +574,9 @@ describe.runIf(triesJourneys)('one file', () => {
     const id = await idOf(cadiz, 'c.txt');
     const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files?file=${id}`);
     await viewer.getByText('3 of 3 files').waitFor();
-    expect(await viewer.locator('.view > header').getByRole('button').allTextContents()).toEqual(['', 'Download']);
+    const namesOf = (all: Element[]) => all.map((one) => one.getAttribute('aria-label') ?? one.textContent);
+    const buttons = viewer.locator('.view > header button:visible');
+    expect(await buttons.evaluateAll(namesOf)).toEqual(['Close', 'Download', 'Details']);
     await viewer.context().close();
   });
 
@@ -650,6 +652,63 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.keyboard.press('Shift+Tab');
     await expect.poll(focused).toBe('Next file');
     expect(await findFlaws(page)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is shown without its details by a button or a key, until somebody wants them again', async () => {
+    const { projectId, cadiz } = await createFilled('Without details');
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const view = page.locator('.view');
+    const details = view.getByRole('complementary', { name: 'Details' });
+    const button = view.getByRole('button', { name: 'Details' });
+    const widthOf = async (one: Locator) => (await one.boundingBox())?.width;
+    await entryOf(page, 'a.txt').click();
+    await details.waitFor();
+    expect(await button.getAttribute('aria-pressed')).toBe('true');
+    await button.click();
+    await details.waitFor({ state: 'hidden' });
+    expect(await button.getAttribute('aria-pressed')).toBe('false');
+    expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await widthOf(view.locator('.stage'))).toBe(1440);
+    expect(await findBarriers(page)).toEqual([]);
+    // The next file, another window and a phone, which has them below.
+    await page.keyboard.press('ArrowRight');
+    await expect.poll(() => titleOf(page).textContent()).toBe('b.txt');
+    expect(await details.isVisible()).toBe(false);
+    await page.reload();
+    await expect.poll(() => titleOf(page).textContent()).toBe('b.txt');
+    expect(await details.isVisible()).toBe(false);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await details.waitFor();
+    expect(await button.isVisible()).toBe(false);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await details.waitFor({ state: 'hidden' });
+    await page.keyboard.press('Escape');
+    await view.waitFor({ state: 'detached' });
+
+    // Whoever asks for the details sees them, now and not from now on.
+    await entryOf(page, 'a.txt').focus();
+    await page.keyboard.press('i');
+    await details.waitFor();
+    await expect.poll(() => details.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.keyboard.press('Escape');
+    await view.waitFor({ state: 'detached' });
+    await page.keyboard.press('Space');
+    await expect.poll(() => titleOf(page).textContent()).toBe('a.txt');
+    expect(await details.isVisible()).toBe(false);
+    await page.keyboard.press('i');
+    await details.waitFor();
+    await details.getByRole('button').first().focus();
+    await page.keyboard.press('i');
+    await details.waitFor({ state: 'hidden' });
+    // The keys are still those of the preview.
+    expect(await page.evaluate(() => document.activeElement?.closest('.view') !== null)).toBe(true);
+    await page.keyboard.press('i');
+    await details.waitFor();
+    await page.reload();
+    await details.waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

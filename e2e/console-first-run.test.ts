@@ -20,18 +20,24 @@ test.runIf(hasBrowser)(
     await page.keyboard.press('Tab');
     await page.keyboard.type(password);
     await page.keyboard.press('Enter');
-    await page.getByRole('heading', { name: 'Name a project' }).waitFor();
+    await page.getByRole('heading', { name: 'Name your first project' }).waitFor();
+    const stepsOf = () => page.getByRole('list', { name: 'Step 2 of 3' }).getByRole('listitem').allInnerTexts();
+    // What is done has a check in the place of its number.
+    expect(await stepsOf()).toEqual(['Account', '2\nProject', '3\nFirst upload']);
     await page.keyboard.type('Harbour Journal');
     await page.keyboard.press('Enter');
     await page.waitForURL(/\/projects\/[^/]+\/files/);
     // The first file, and the code that would upload another.
     await page.getByText('Or from your code').waitFor();
+    expect(await stepsOf()).toEqual(['Project', '2\nFirst upload', '3\nA key for your app']);
+    expect(await findBarriers(page)).toEqual([]);
     const [chooser] = await Promise.all([
       page.waitForEvent('filechooser'),
-      page.getByRole('button', { name: 'Upload', exact: true }).first().click(),
+      page.getByRole('button', { name: 'Choose files' }).click(),
     ]);
     await chooser.setFiles({ name: 'first.txt', mimeType: 'text/plain', buffer: Buffer.from('Ahoy') });
     await page.getByRole('link', { name: 'first.txt', exact: true }).waitFor();
+    expect(await page.getByRole('list', { name: 'Step 2 of 3' }).count()).toBe(0);
     // The link works once, also in a browser that nobody is signed in with.
     const other = await tested.openPage();
     await other.goto(link);

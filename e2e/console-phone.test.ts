@@ -73,6 +73,22 @@ async function isBelow(one: Locator): Promise<boolean> {
   return box?.x === 0 && box.width === 390 && Math.round(box.y + box.height) === 844;
 }
 
+/** What axe finds wrong as it is, in both themes; and whether it is too wide for phones of 360 pixels. */
+async function findFlawsOf(page: Page): Promise<string[]> {
+  const found: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
+    // Colours that are still on their way to the other theme have the contrast of neither.
+    await expect.poll(() => page.evaluate('document.getAnimations().length')).toBe(0);
+    found.push(...(await findBarriers(page)));
+  }
+  await page.setViewportSize({ width: 360, height: 844 });
+  const tooWide = await page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth');
+  if (tooWide) found.push('It is too wide.');
+  await page.setViewportSize(phone.viewport);
+  return found;
+}
+
 const isOverlaid = (page: Page) => page.getByRole('menu').or(page.getByRole('dialog')).isVisible();
 
 describe.runIf(triesJourneys)('a phone', () => {
@@ -192,6 +208,125 @@ describe.runIf(triesJourneys)('a phone', () => {
     await count.getByText('1 selected').waitFor();
     await tileOf(page, 'letter.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: 'Rename' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has what can be done with a selection in the place of its tabs', async () => {
+    const { page, cadiz } = await openFilled('Selected');
+    const finger = await createFinger(page);
+    const tabs = page.getByRole('navigation', { name: 'Main' });
+    const actions = page.getByRole('toolbar', { name: 'Actions of the selection' });
+    const wordsOf = (bar: Locator) => bar.getByRole('button').allInnerTexts();
+    const nameOf = (name: string) => page.getByRole('link', { name, exact: true });
+    const start = async (name: string) => {
+      await finger.down(nameOf(name));
+      await actions.waitFor();
+      await finger.lift();
+    };
+    const tabsAt = await tabs.boundingBox();
+    const firstAt = await rowOf(page, 'drafts').boundingBox();
+    await start('letter.txt');
+    expect(await actions.boundingBox()).toEqual(tabsAt);
+    expect(await tabs.isVisible()).toBe(false);
+    // No row goes away beneath the finger.
+    expect(await rowOf(page, 'drafts').boundingBox()).toEqual(firstAt);
+    expect(await wordsOf(actions)).toEqual(['Download', 'Move', 'Links', 'More', 'Delete']);
+    expect(await wordsOf(page.getByRole('toolbar', { name: 'Selection', exact: true }))).toEqual(['']);
+    for (const button of await page.getByRole('toolbar').getByRole('button').all()) {
+      const { width = 0, height = 0 } = (await button.boundingBox()) ?? {};
+      expect(Math.min(width, height)).toBeGreaterThanOrEqual(44);
+    }
+    expect(await findFlawsOf(page)).toEqual([]);
+
+    // One entry has a menu as well.
+    await actions.getByRole('button', { name: 'More' }).tap();
+    const menu = page.getByRole('menu');
+    await expect.poll(() => isBelow(menu)).toBe(true);
+    expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual(['Open', 'Rename', 'Details']);
+    await menu.getByRole('menuitem', { name: 'Rename' }).tap();
+    await page.getByLabel('New name').fill('post.txt');
+    await page.keyboard.press('Enter');
+    await rowOf(page, 'post.txt').waitFor();
+    await actions.getByRole('button', { name: 'Links' }).tap();
+    await page.getByRole('dialog').getByText('Nobody outside can open this file.').waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    // Several have what is done with several.
+    await nameOf('drafts').tap();
+    expect(await wordsOf(actions)).toEqual(['Download', 'Move', 'Delete']);
+    await nameOf('drafts').tap();
+    await nameOf('sea.png').tap();
+    await actions.getByRole('button', { name: 'Move' }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'drafts', exact: true }).tap();
+    await page.getByRole('dialog').getByRole('button', { name: 'Move to drafts' }).tap();
+    await page.getByText('2 items moved to drafts').waitFor();
+    await tabs.waitFor();
+    const namesIn = async (folder: string | null) => {
+      const { folders, files } = await cadiz.files.page({ folder });
+      return [...folders.map(({ name }) => name), ...files.map(({ fileName }) => fileName)].sort();
+    };
+    const { id } = await cadiz.folders.getByPath('drafts');
+    await expect.poll(() => namesIn(id)).toEqual(['one.txt', 'post.txt', 'sea.png', 'two.txt']);
+    await nameOf('drafts').tap();
+    await start('two.txt');
+    await actions.getByRole('button', { name: 'Delete' }).tap();
+    await rowOf(page, 'two.txt').waitFor({ state: 'detached' });
+    await tabs.waitFor();
+    // The keys go on in the list.
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id.startsWith('entry-'))).toBe(true);
+    await page.getByText('1 item moved to the trash').waitFor();
+    await page.getByRole('button', { name: 'Undo' }).tap();
+    await rowOf(page, 'two.txt').waitFor();
+    expect(await namesIn(id)).toEqual(['one.txt', 'post.txt', 'sea.png', 'two.txt']);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('offers a viewer to download a selection, and nothing else', async () => {
+    const projectId = await tested.createProject('Looked at');
+    const cadiz = await tested.connect(projectId);
+    for (const name of ['one.txt', 'two.txt']) await cadiz.upload(toFile(name));
+    const page = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await page.setViewportSize(phone.viewport);
+    const actions = page.getByRole('toolbar', { name: 'Actions of the selection' });
+    await rowOf(page, 'one.txt').click({ position: { x: 250, y: 10 } });
+    await expect.poll(() => actions.getByRole('button').allInnerTexts()).toEqual(['Download', 'More']);
+    await rowOf(page, 'two.txt').click({ position: { x: 250, y: 10 }, modifiers: ['Control'] });
+    await expect.poll(() => actions.getByRole('button').allInnerTexts()).toEqual(['Download']);
+    const download = page.waitForEvent('download');
+    await actions.getByRole('button', { name: 'Download' }).click();
+    expect((await download).suggestedFilename()).toMatch(/\.zip$/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('makes the uploads small again when they are drawn down', async () => {
+    const { page } = await openFilled('Uploads drawn down');
+    const finger = await createFinger(page);
+    const uploads = page.getByRole('region', { name: 'Uploads' });
+    const title = uploads.getByRole('heading');
+    const tab = page.getByRole('button', { name: 'Uploads' });
+    await tab.tap();
+    // The handle says that it can be drawn.
+    const handleOf = (one: Locator) => one.evaluate((sheet) => getComputedStyle(sheet, '::before').width);
+    expect(await handleOf(uploads)).toBe('36px');
+    const { y } = await middleOf(title);
+    await finger.drag(title, 40);
+    expect((await middleOf(title)).y).toBe(y);
+    await finger.drag(title, 200);
+    await uploads.waitFor({ state: 'detached' });
+    await expect.poll(() => tab.evaluate((button) => button === document.activeElement)).toBe(true);
+
+    await page
+      .locator('input[type=file][data-folder=false]')
+      .first()
+      .setInputFiles({ name: 'by phone.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
+    await uploads.getByRole('button', { name: 'Expand' }).tap();
+    await finger.drag(title, 200);
+    await uploads.getByRole('button', { name: 'Expand' }).waitFor();
+    expect(await handleOf(uploads)).not.toBe('36px');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

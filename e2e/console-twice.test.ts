@@ -40,7 +40,7 @@ describe.runIf(triesJourneys)('whoever clicks twice', () => {
   test('creates one project, and one link', async () => {
     const page = await tested.openAsOwner('/projects/new');
     await page.getByLabel('Project name').fill('Clicked twice');
-    await page.getByRole('button', { name: 'Create the project' }).dblclick();
+    await page.getByRole('button', { name: 'Create project' }).dblclick();
     await page.getByText('Drop files or folders here').waitFor();
     const { projects } = await tested.ask<{ projects: { id: string; name: string }[] }>('GET', '/api/projects');
     const [project, ...others] = projects.filter(({ name }) => name === 'Clicked twice');

@@ -75,8 +75,9 @@ await bench(async () => {
 
   await shoot('setup', '/setup', (page) => page.getByRole('heading').first().waitFor());
   const cookie = await signUp(site);
+  await shoot('setup-project', '/projects/new', (page) => page.getByRole('heading').first().waitFor(), cookie);
   const { projectId, cadiz } = await fill(browser, site, cookie);
-  await post(site, cookie, '/api/projects', { name: 'Museum of the Sea' });
+  const { id: emptyId } = await post(site, cookie, '/api/projects', { name: 'Museum of the Sea' });
   const at = (/** @type {string} */ path) => `/projects/${projectId}/${path}`;
   const row = (/** @type {Page} */ page, /** @type {string} */ name) =>
     page.getByRole('row').filter({ has: page.getByRole('link', { name, exact: true }) });
@@ -85,6 +86,7 @@ await bench(async () => {
 
   await shoot('sign-in', '/sign-in', (page) => page.getByLabel('E-mail').waitFor());
   await shoot('projects', '/projects', (page) => page.getByText('Museum of the Sea').waitFor(), cookie);
+  await shoot('empty', `/projects/${emptyId}/files`, heading, cookie);
   await shoot('files-list', at('files'), firstRow, cookie);
   await shoot('files-grid', at('files?view=grid'), (page) => page.getByRole('gridcell').first().waitFor(), cookie);
   await shoot(

@@ -22,7 +22,11 @@ export function NewProject() {
   });
   const { setup } = text;
   return (
-    <Entry title={setup.projectTitle} lead={setup.projectLead} above={isFirst && <Steps current={1} />}>
+    <Entry
+      title={isFirst ? setup.firstProject : setup.projectTitle}
+      lead={setup.projectLead}
+      above={isFirst && <Steps current={1} />}
+    >
       <form className="stack g4" onSubmit={onSubmit}>
         <Field
           label={setup.projectName}
@@ -31,6 +35,7 @@ export function NewProject() {
           maxLength={200}
           required
           autoFocus
+          hint={setup.projectHint}
           problem={problemOf(error, 'name')}
         />
         <ProblemNote error={error} />

@@ -7,6 +7,7 @@ import { Field, PasswordField } from '../../components/field.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { methodsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { CodeField } from './code-field.tsx';
 import { useForm } from './form.ts';
 import { signInWithPasskey } from './passkey.ts';
 import '../../styles/screens/sign-in-form.css';
@@ -18,19 +19,22 @@ interface SignInFormProps {
   email?: string | undefined;
   /** Where the issuer leads back to. */
   returnTo?: string;
+  /** Called with what is asked for from now on. */
+  onStep?: (step: SignInStep) => void;
 }
+
+/** What somebody is asked for: e-mail and password, or then a code of the app, or one of those kept for when that is lost. */
+export type SignInStep = 'password' | 'code' | 'backup';
 
 /** E-mail and password, the second factor if there is one, and the other ways that are switched on. */
 export function SignInForm(props: SignInFormProps) {
-  const [step, setStep] = useState<'password' | 'code' | 'backup'>('password');
-  if (step === 'password') return <PasswordStep {...props} onCode={() => setStep('code')} />;
-  return (
-    <CodeStep
-      isBackup={step === 'backup'}
-      onSignedIn={props.onSignedIn}
-      onSwitch={() => setStep(step === 'code' ? 'backup' : 'code')}
-    />
-  );
+  const [step, setStep] = useState<SignInStep>('password');
+  function go(to: SignInStep) {
+    setStep(to);
+    props.onStep?.(to);
+  }
+  if (step === 'password') return <PasswordStep {...props} onCode={() => go('code')} />;
+  return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={go} />;
 }
 
 function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
@@ -52,6 +56,28 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
   const { signIn } = text;
   return (
     <div className="stack g4">
+      {(methods?.passkeys || methods?.oidc) && (
+        <>
+          <div className="stack g2">
+            {methods.passkeys && (
+              <form onSubmit={passkey.onSubmit}>
+                <Button size="l" className="wide" type="submit" icon={Fingerprint} busy={passkey.isPending}>
+                  {signIn.withPasskey}
+                </Button>
+              </form>
+            )}
+            {methods.oidc && (
+              <form onSubmit={issuer.onSubmit}>
+                <Button size="l" className="wide" type="submit" icon={LogIn} busy={issuer.isPending}>
+                  {signIn.withIssuer(methods.oidc.name)}
+                </Button>
+              </form>
+            )}
+          </div>
+          <div className="or">{signIn.or}</div>
+        </>
+      )}
+      <ProblemNote error={error ?? passkey.error ?? issuer.error} />
       <form className="stack g4" onSubmit={onSubmit}>
         <Field
           label={signIn.email}
@@ -62,26 +88,10 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
           required
         />
         <PasswordField label={signIn.password} name="password" autoComplete="current-password" required />
-        <ProblemNote error={error ?? passkey.error ?? issuer.error} />
         <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
           {signIn.submit}
         </Button>
       </form>
-      {(methods?.passkeys || methods?.oidc) && <div className="or">{signIn.or}</div>}
-      {methods?.passkeys && (
-        <form onSubmit={passkey.onSubmit}>
-          <Button size="l" className="wide" type="submit" icon={Fingerprint} busy={passkey.isPending}>
-            {signIn.withPasskey}
-          </Button>
-        </form>
-      )}
-      {methods?.oidc && (
-        <form onSubmit={issuer.onSubmit}>
-          <Button size="l" className="wide" type="submit" icon={LogIn} busy={issuer.isPending}>
-            {signIn.withIssuer(methods.oidc.name)}
-          </Button>
-        </form>
-      )}
     </div>
   );
 }
@@ -89,12 +99,12 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
 interface CodeStepProps {
   isBackup: boolean;
   onSignedIn: SignInFormProps['onSignedIn'];
-  onSwitch: () => void;
+  onStep: (step: SignInStep) => void;
 }
 
-function CodeStep({ isBackup, onSignedIn, onSwitch }: CodeStepProps) {
+function CodeStep({ isBackup, onSignedIn, onStep }: CodeStepProps) {
   const { signIn } = text;
-  const { onSubmit, error, isPending, reset } = useForm(async ({ code = '' }) => {
+  const { onSubmit, error, isPending } = useForm(async ({ code = '' }) => {
     await call(isBackup ? 'verifyBackupCode' : 'verifyTotp', { code: code.replaceAll(' ', '') });
     await onSignedIn();
   });
@@ -102,31 +112,26 @@ function CodeStep({ isBackup, onSignedIn, onSwitch }: CodeStepProps) {
     ? { lead: signIn.backupLead, label: signIn.backupCode, other: signIn.useApp }
     : { lead: signIn.codeLead, label: signIn.code, other: signIn.useBackupCode };
   return (
-    <form className="stack g4" onSubmit={onSubmit} key={String(isBackup)}>
+    <form className="stack g4" onSubmit={onSubmit}>
       <p className="body second">{words.lead}</p>
-      <Field
-        label={words.label}
-        name="code"
-        inputMode={isBackup ? 'text' : 'numeric'}
-        autoComplete={isBackup ? 'off' : 'one-time-code'}
-        autoFocus
-        required
-        className="mono"
-      />
+      {isBackup ? (
+        <Field label={words.label} name="code" autoComplete="off" autoFocus required className="mono" />
+      ) : (
+        <CodeField label={words.label} name="code" error={error} />
+      )}
       <ProblemNote error={error} />
       <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-        {signIn.continue}
+        {signIn.submit}
       </Button>
-      <button
-        type="button"
-        className="linklike"
-        onClick={() => {
-          reset();
-          onSwitch();
-        }}
-      >
-        {words.other}
-      </button>
+      <div className="line wrap">
+        <button type="button" className="linklike" onClick={() => onStep(isBackup ? 'code' : 'backup')}>
+          {words.other}
+        </button>
+        <span className="grow" />
+        <button type="button" className="linklike" onClick={() => onStep('password')}>
+          {signIn.startOver}
+        </button>
+      </div>
     </form>
   );
 }

@@ -10,7 +10,7 @@ import { text } from '../../text/text.ts';
 import { AccountFields } from './account-fields.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
-import { SignInForm } from './sign-in-form.tsx';
+import { SignInForm, type SignInStep } from './sign-in-form.tsx';
 
 /** Why the issuer has led back here without a sign-in. */
 function refusalOf(code: string): string {
@@ -22,6 +22,7 @@ export function SignIn() {
   const { data: methods } = useSuspenseQuery(methodsQuery);
   const { to = '/', error } = useSearch({ from: '/sign-in' });
   const [isNew, setNew] = useState(false);
+  const [step, setStep] = useState<SignInStep>('password');
   const navigate = useNavigate();
   const { signIn } = text;
   async function enter() {
@@ -37,18 +38,30 @@ export function SignIn() {
         </button>
       </Entry>
     );
+  const isFirst = step === 'password';
   return (
-    <Entry title={signIn.title} lead={signIn.lead}>
-      <ProblemNote error={error && new CadizError(error as ErrorCode, refusalOf(error))} />
-      <SignInForm onSignedIn={enter} returnTo={to} />
-      <div className="line wrap">
-        <Link to="/forgot-password">{signIn.forgot}</Link>
-        {methods.signUp && (
-          <button type="button" className="linklike" onClick={() => setNew(true)}>
-            {signIn.noAccount} {signIn.createAccount}
-          </button>
-        )}
-      </div>
+    <Entry
+      title={signIn.titles[step]}
+      lead={
+        isFirst && (
+          <>
+            {signIn.lead} <b className="med">{location.host}</b>
+          </>
+        )
+      }
+    >
+      <ProblemNote error={isFirst && error && new CadizError(error as ErrorCode, refusalOf(error))} />
+      <SignInForm onSignedIn={enter} returnTo={to} onStep={setStep} />
+      {isFirst && (
+        <div className="line wrap">
+          <Link to="/forgot-password">{signIn.forgot}</Link>
+          {methods.signUp && (
+            <button type="button" className="linklike" onClick={() => setNew(true)}>
+              {signIn.noAccount} {signIn.createAccount}
+            </button>
+          )}
+        </div>
+      )}
     </Entry>
   );
 }

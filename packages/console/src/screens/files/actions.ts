@@ -2,36 +2,65 @@ import { Download, FolderInput, FolderOpen, Info, Link, PencilLine, Trash2 } fro
 import type { MenuAction } from '../../components/menu-popup.tsx';
 import { text } from '../../text/text.ts';
 import { deleteKeys } from '../shell/shortcuts.ts';
+import { type Chosen, mayDownload } from './chosen.ts';
 import type { ListCommands } from './list-commands.ts';
 import type { Entry } from './use-listing.ts';
 
-/** The menu of an entry: by its button, and by right click. */
-export function toActions(entry: Entry, commands: ListCommands, canChange: boolean): MenuAction[] {
-  const { files } = text;
-  const withChosen = (run: ListCommands['move']) => () => run(commands.chosenWith(entry));
-  const forAll: MenuAction[] = [
-    { label: files.open, icon: FolderOpen, shortcut: '↵', run: () => commands.open(entry) },
-    { label: files.download, icon: Download, shortcut: '⇧D', run: withChosen(commands.download) },
-  ];
-  const ofFile: MenuAction[] =
-    entry.kind === 'file'
-      ? [{ label: text.preview.details, icon: Info, shortcut: 'I', run: () => commands.showDetails(entry) }]
-      : [];
-  if (!canChange) return [...forAll, ...ofFile];
-  if (entry.kind === 'file')
-    forAll.push({ label: files.copyLink, icon: Link, shortcut: 'L', run: () => commands.share(entry) });
-  return [
-    ...forAll,
-    { label: files.rename, icon: PencilLine, shortcut: 'F2', isNewGroup: true, run: () => commands.rename(entry) },
-    { label: files.move, icon: FolderInput, shortcut: 'M', run: withChosen(commands.move) },
-    ...ofFile,
-    {
-      label: text.common.delete,
+type Actions = Record<string, MenuAction>;
+
+/** What is done with one entry. */
+function ofOne(entry: Entry, commands: ListCommands) {
+  const { files, preview } = text;
+  return {
+    open: { label: files.open, icon: FolderOpen, shortcut: '↵', run: () => commands.open(entry) },
+    details: { label: preview.details, icon: Info, shortcut: 'I', run: () => commands.showDetails(entry) },
+    share: { label: files.copyLink, icon: Link, shortcut: 'L', run: () => commands.share(entry) },
+    rename: {
+      label: files.rename,
+      icon: PencilLine,
+      shortcut: 'F2',
+      isNewGroup: true,
+      run: () => commands.rename(entry),
+    },
+  } satisfies Actions;
+}
+
+/** What is done with any number of them. */
+function ofMany(toChosen: () => Chosen, { download, move, remove }: ListCommands) {
+  const { files, common } = text;
+  return {
+    download: { label: files.download, icon: Download, shortcut: '⇧D', run: () => download(toChosen()) },
+    move: { label: files.move, icon: FolderInput, shortcut: 'M', run: () => move(toChosen()) },
+    remove: {
+      label: common.delete,
       icon: Trash2,
       shortcut: deleteKeys.join(''),
       isBad: true,
       isNewGroup: true,
-      run: withChosen(commands.remove),
+      run: () => remove(toChosen()),
     },
-  ];
+  } satisfies Actions;
+}
+
+/** The menu of an entry: by its button, and by right click. */
+export function toActions(entry: Entry, commands: ListCommands, canChange: boolean): MenuAction[] {
+  const isFile = entry.kind === 'file';
+  const { open, details, share, rename } = ofOne(entry, commands);
+  const { download, move, remove } = ofMany(() => commands.chosenWith(entry), commands);
+  const ofFile = isFile ? [details] : [];
+  if (!canChange) return [open, download, ...ofFile];
+  return [open, download, ...(isFile ? [share] : []), rename, move, ...ofFile, remove];
+}
+
+/** What is done with a selection: in the bar of phones, and in the menu that is in it, which only one entry has. */
+export function toSelectionActions(chosen: Chosen, commands: ListCommands, canChange: boolean) {
+  const { download, move, remove } = ofMany(() => chosen, commands);
+  const bar: MenuAction[] = [...(mayDownload(chosen) ? [download] : []), ...(canChange ? [move] : [])];
+  const last = canChange ? remove : undefined;
+  const [entry, ...others] = chosen.entries;
+  if (!entry || others.length > 0 || chosen.select) return { bar, menu: [], last };
+  const { open, details, share, rename } = ofOne(entry, commands);
+  const isFile = entry.kind === 'file';
+  if (isFile && canChange) bar.push({ ...share, label: text.links.title });
+  return { bar, menu: [open, ...(canChange ? [rename] : []), ...(isFile ? [details] : [])], last };
 }

@@ -6,6 +6,7 @@ import { rangeWith } from '../../components/range-with.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
+import { phone } from '../shell/use-is-phone.ts';
 import { type Chosen, toChosen } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
@@ -27,6 +28,8 @@ const near = 60;
 
 const loadMenu = onceReachable(() => import('./context-menu.tsx'));
 const ContextMenu = lazy(async () => ({ default: (await loadMenu()).ContextMenu }));
+const loadActions = onceReachable(() => import('./selection-actions.tsx'));
+const SelectionActions = lazy(async () => ({ default: (await loadActions()).SelectionActions }));
 
 export type Sort = 'name' | 'createdAt' | 'fileSize';
 
@@ -97,7 +100,10 @@ export function FileList(props: FileListProps) {
       const index = entries.indexOf(entry);
       setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
     },
-    loadMenu: () => void loadMenu(),
+    loadMenu() {
+      void loadMenu();
+      if (phone.matches) void loadActions();
+    },
     showMenu: (entry, point) => setMenu((before) => ({ entry, point, nth: (before?.nth ?? 0) + 1 })),
   });
 
@@ -245,6 +251,11 @@ export function FileList(props: FileListProps) {
             canChange={canChange}
             commands={commands}
           />
+        </Suspense>
+      )}
+      {isPhone && selection.count !== 0 && (
+        <Suspense>
+          <SelectionActions chosen={selection.chosen} canChange={canChange} commands={commands} />
         </Suspense>
       )}
     </>

@@ -313,7 +313,7 @@ interface SelectionBarProps {
   onRemove: () => void;
 }
 
-/** Takes the place of the line above the list while something is chosen. */
+/** Takes the place of the line above the list while something is chosen. On phones, what can be done with it is below the list. */
 function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
@@ -331,26 +331,38 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
       <b className="num" role="status">
         {files.selected(count, countExcepted(chosen))}
       </b>
-      {isKnown && <span className="num second only-wide">{formatBytes(bytes)}</span>}
+      {isKnown && <span className="num second">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (
-          <button type="button" className="linklike clip" onClick={everything}>
-            {files.selectAll(total, selection.reach)}
+          <button
+            type="button"
+            className="linklike clip"
+            aria-label={files.selectAll(total, selection.reach)}
+            onClick={everything}
+          >
+            <span className="only-wide">{files.selectAll(total, selection.reach)}</span>
+            <span className="only-phone">{files.all(total)}</span>
           </button>
         )}
       </span>
       {mayDownload(chosen) && (
-        <Button look="ghost" size="s" icon={Download} onClick={() => download(projectId, chosen.entries)}>
-          <span className="wide-word">{files.download}</span>
+        <Button
+          look="ghost"
+          size="s"
+          icon={Download}
+          className="only-wide"
+          onClick={() => download(projectId, chosen.entries)}
+        >
+          {files.download}
         </Button>
       )}
       {canChange && (
         <>
-          <Button look="ghost" size="s" icon={FolderInput} onClick={onMove}>
-            <span className="wide-word">{files.move}</span>
+          <Button look="ghost" size="s" icon={FolderInput} className="only-wide" onClick={onMove}>
+            {files.move}
           </Button>
-          <Button look="ghost" size="s" icon={Trash2} className="bad" onClick={onRemove}>
-            <span className="wide-word">{text.common.delete}</span>
+          <Button look="ghost" size="s" icon={Trash2} className="bad only-wide" onClick={onRemove}>
+            {text.common.delete}
           </Button>
         </>
       )}

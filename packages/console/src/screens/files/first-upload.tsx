@@ -1,7 +1,8 @@
 import { Link } from '@tanstack/react-router';
-import { FolderOpen, Upload } from 'lucide-react';
+import { FolderOpen, KeyRound, Upload } from 'lucide-react';
 import { Empty } from '../../components/parts.tsx';
 import { text } from '../../text/text.ts';
+import { Steps } from '../entry/steps.tsx';
 import { Snippets } from '../keys/snippets.tsx';
 import { UploadButton } from '../uploads/upload-button.tsx';
 
@@ -18,6 +19,11 @@ export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps
   return (
     <div className="scroll">
       <div className="page read middle">
+        {folderId === null && (
+          <div className="only-wide">
+            <Steps names={files.steps} current={1} />
+          </div>
+        )}
         <div className="empty dropzone">
           <Upload className="i" aria-hidden="true" />
           <h2>
@@ -26,7 +32,7 @@ export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps
           </h2>
           <p>{files.dropHint}</p>
           <div className="line wrap">
-            <UploadButton projectId={projectId} folderId={folderId} />
+            <UploadButton projectId={projectId} folderId={folderId} label={text.uploads.chooseFiles} />
             <UploadButton projectId={projectId} folderId={folderId} isFolder />
           </div>
         </div>
@@ -38,6 +44,7 @@ export function FirstUpload({ projectId, folderId, canUpload }: FirstUploadProps
                 <p>{files.fromCodeHint}</p>
               </div>
               <Link className="btn s" to="/projects/$projectId/keys" params={{ projectId }}>
+                <KeyRound className="i" aria-hidden="true" />
                 {text.keys.create}
               </Link>
             </header>

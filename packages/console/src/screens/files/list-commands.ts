@@ -34,7 +34,7 @@ export interface ListCommands {
   rename(entry: Entry): void;
   /** The field is done with; with a step, the name of the next or previous entry is edited. */
   renamed(entry: Entry, step?: 1 | -1): void;
-  /** Loads what is needed for menus, which somebody is about to open. */
+  /** Loads what is needed for menus, and for a selection on a phone, which somebody is about to open or begin. */
   loadMenu(): void;
   /** Opens the menu of an entry at a point of the window. */
   showMenu(entry: Entry, point: MenuPoint): void;

@@ -1,5 +1,5 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { Download, Ellipsis, FolderInput, PencilLine, Trash2, X } from 'lucide-react';
+import { Download, Ellipsis, FolderInput, PanelRight, PencilLine, Trash2, X } from 'lucide-react';
 import { useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import { Button, IconButton } from '../../components/button.tsx';
@@ -24,10 +24,13 @@ interface PreviewBarProps {
   position: Position | undefined;
   onMove: (file: FileEntry) => void;
   onRemove: (file: FileEntry) => void;
+  hasDetails: boolean;
+  /** Shows the details, or hides them. */
+  onToggleDetails: () => void;
 }
 
 /** The top of a preview: which file it is, and what can be done with it. On phones, most of that is in a menu. */
-export function PreviewBar({ projectId, file, position, onMove, onRemove }: PreviewBarProps) {
+export function PreviewBar({ projectId, file, position, onMove, onRemove, ...details }: PreviewBarProps) {
   const button = useRef<HTMLButtonElement>(null);
   const menuButton = useRef<HTMLButtonElement>(null);
   const canChange = useRole(projectId) !== 'viewer';
@@ -97,6 +100,13 @@ export function PreviewBar({ projectId, file, position, onMove, onRemove }: Prev
           actions={changes}
         />
       )}
+      <IconButton
+        icon={PanelRight}
+        className="only-wide"
+        label={preview.details}
+        aria-pressed={details.hasDetails}
+        onClick={details.onToggleDetails}
+      />
     </header>
   );
 }

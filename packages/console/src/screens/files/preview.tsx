@@ -7,8 +7,11 @@ import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
+import { keep, readKept } from '../../keep.ts';
 import { text } from '../../text/text.ts';
 import { undoLatest } from '../../undo.ts';
+import { areLettersOn } from '../shell/shortcuts.ts';
+import { phone } from '../shell/use-is-phone.ts';
 import { toChosen } from './chosen.ts';
 import { Details } from './details.tsx';
 import { Film } from './film.tsx';
@@ -39,6 +42,9 @@ type Step = 1 | -1;
 /** How many entries are looked through for a file that an address names, so that those beside it can be reached. */
 const farthest = 2000;
 
+/** Under which name a browser keeps that details are hidden. */
+const detailsKept = 'cadiz.details';
+
 /** One file, over everything else: what it shows, and all that is known of it. */
 export function Preview(props: PreviewProps) {
   const { projectId, entries, gapAt, onMore, fileId, onNamed } = props;
@@ -46,6 +52,13 @@ export function Preview(props: PreviewProps) {
   const frame = useRef<HTMLDivElement>(null);
   const details = useRef<HTMLElement>(null);
   const { isAtDetails } = useLocation().state;
+  const [hasDetails, setDetails] = useState(isAtDetails || readKept(detailsKept) !== 'off');
+  function toggleDetails() {
+    // The focus would be gone with them.
+    if (details.current?.contains(document.activeElement)) frame.current?.focus();
+    setDetails(!hasDetails);
+    keep(detailsKept, hasDetails ? 'off' : undefined);
+  }
   const side: Side = entries.findIndex(({ id }) => id === fileId) < (gapAt ?? entries.length) ? 'start' : 'end';
   const files = (side === 'start' ? entries.slice(0, gapAt) : entries.slice(gapAt)).filter(
     (entry): entry is FileEntry => entry.kind === 'file',
@@ -103,6 +116,8 @@ export function Preview(props: PreviewProps) {
     if (altKey || ctrlKey || metaKey) return;
     if (key === 'ArrowLeft') go(-1);
     if (key === 'ArrowRight') go(1);
+    // Phones have them below what is shown.
+    if (key === 'i' && areLettersOn.read() && !phone.matches) toggleDetails();
   }
   const { preview } = text;
   // The id may be that of a file of another project, which is missing here.
@@ -121,7 +136,7 @@ export function Preview(props: PreviewProps) {
         <Dialog.Popup
           ref={frame}
           initialFocus={isAtDetails ? details : frame}
-          className="view"
+          className={`view ${hasDetails ? '' : 'is-whole'}`}
           aria-label={name ?? preview.title}
           onKeyDown={onKeyDown}
         >
@@ -131,6 +146,8 @@ export function Preview(props: PreviewProps) {
             position={toPosition(props, files, at, side)}
             onMove={(one) => move(toChosen([one]))}
             onRemove={(one) => remove(toChosen([one]))}
+            hasDetails={hasDetails}
+            onToggleDetails={toggleDetails}
           />
           <div className="stage">
             <div className="canvas">

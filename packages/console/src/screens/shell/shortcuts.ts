@@ -81,7 +81,13 @@ export const fileShortcuts: readonly ShortcutGroup[] = [
       { keys: deleteKeys, label: words.delete },
     ],
   },
-  { title: words.inPreview, shortcuts: [{ keys: ['←', '→'], label: words.neighbours }] },
+  {
+    title: words.inPreview,
+    shortcuts: [
+      { keys: ['←', '→'], label: words.neighbours },
+      { keys: ['I'], label: text.preview.details },
+    ],
+  },
 ];
 
 const item = 'cadiz.letters';

@@ -1,6 +1,7 @@
 import { ChevronDown, ChevronUp, Pause, Play, X } from 'lucide-react';
 import { type RefObject, useEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
+import { toDragDown } from '../../components/drag-down.ts';
 import { Meter } from '../../components/parts.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes, formatLeft } from '../../format.ts';
@@ -50,8 +51,9 @@ export function Tray(props: TrayProps) {
       onKeyDown={({ key }) => {
         if (key === 'Escape' && isPhone) setOpen(false);
       }}
+      {...toDragDown(() => setOpen(false))}
     >
-      <div className="tray-head">
+      <div className="tray-head grip">
         <Head {...props} />
         {uploads.all > 0 && (
           <>

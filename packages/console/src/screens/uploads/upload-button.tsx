@@ -9,11 +9,13 @@ interface UploadButtonProps {
   folderId: string | null;
   /** Whether whole folders are picked. */
   isFolder?: boolean;
+  label?: string;
 }
 
 /** Lets somebody choose files, and uploads them into a folder. */
-export function UploadButton({ projectId, folderId, isFolder = false }: UploadButtonProps) {
+export function UploadButton({ projectId, folderId, isFolder = false, label }: UploadButtonProps) {
   const input = useRef<HTMLInputElement>(null);
+  const { chooseFolder, upload: word } = text.uploads;
   return (
     <>
       <Button
@@ -21,7 +23,7 @@ export function UploadButton({ projectId, folderId, isFolder = false }: UploadBu
         icon={isFolder ? FolderUp : Upload}
         onClick={() => input.current?.click()}
       >
-        {isFolder ? text.uploads.chooseFolder : text.uploads.upload}
+        {label ?? (isFolder ? chooseFolder : word)}
       </Button>
       <input
         ref={input}
