@@ -749,6 +749,7 @@ export const de: Widen<typeof en> = {
     invite: 'Einladen',
     inviteLead: 'Sie bekommen einen Link, der einmal gilt, für ein Konto mit dieser Adresse.',
     linkLead: 'Schicke ihnen diesen Link. Er wird nur jetzt gezeigt.',
+    leaving: 'Niemand kann dir diesen Link noch einmal zeigen. Ohne ihn musst du sie neu einladen.',
     email: 'E-Mail',
     role: 'Rolle',
     roleOf: (name) => `Rolle von ${name}`,

@@ -742,6 +742,7 @@ export const en = {
     invite: 'Invite',
     inviteLead: 'They get a link that works once, for an account with this address.',
     linkLead: 'Send them this link. It is shown only now.',
+    leaving: 'Nobody can show you this link again. Without it, you have to invite them again.',
     email: 'E-mail',
     role: 'Role',
     roleOf: (name: string) => `Role of ${name}`,
