@@ -128,6 +128,36 @@ async function sendAndClose(page: Page, dialog: Locator): Promise<void> {
   await page.getByText('Cadiz has not answered yet.').waitFor();
 }
 
+describe.runIf(triesJourneys)('whoever does one thing soon after another', () => {
+  test('sees nothing of what is being deleted, whatever is read meanwhile, until that is refused', async () => {
+    const { projectId, cadiz } = await openProject('Deleted one after the other');
+    for (const name of ['a.txt', 'b.txt']) await cadiz.upload(toFile(name));
+    const page = await openFiles(projectId);
+    const remove = async (name: string) => {
+      await page.getByRole('row', { name }).click();
+      await page.keyboard.press('Delete');
+      await page.getByRole('link', { name }).waitFor({ state: 'detached' });
+    };
+    const { over, release } = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await over;
+      const body = { title: 'No', status: 409, detail: 'Not this one.', code: 'folder_not_empty' };
+      await route.fulfill({ status: 409, contentType: 'application/problem+json', json: body });
+    });
+    await remove('a.txt');
+    await cadiz.upload(toFile('c.txt'));
+    await page.getByRole('link', { name: 'c.txt' }).waitFor();
+    expect(await page.getByRole('link', { name: 'a.txt' }).count()).toBe(0);
+    await page.getByText('2 items', { exact: true }).waitFor();
+    release();
+    await page.getByText('Not this one.').waitFor();
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    await page.getByText('3 items', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe.runIf(triesJourneys)('whoever closes a dialog before there is an answer', () => {
   test('keeps what is typed in the next one, and is told why the first was refused', async () => {
     const { projectId } = await openProject('Sent and closed');
@@ -321,8 +351,8 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     const { projectId, cadiz } = await openProject('In two windows');
     await cadiz.upload(toFile('a.txt'));
     const { id } = await cadiz.upload(toFile('b.txt'));
+    const { id: next } = await cadiz.upload(toFile('c.txt'));
     const page = await openFiles(projectId);
-    // A preview has just asked for a URL, which is no change of its window.
     await page.getByRole('link', { name: 'b.txt' }).click();
     await page.locator('.text-stage').waitFor();
     await tested.ask('DELETE', `/api/storage/files/${id}`);
@@ -334,6 +364,11 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.getByRole('row', { name: 'a.txt' }).click();
     await page.keyboard.press('Delete');
     await other.getByRole('button', { name: 'Restore' }).waitFor({ timeout: 60_000 });
+    // Also just after something was done there.
+    await other.getByRole('button', { name: 'Restore' }).click();
+    await other.getByText('The trash is empty').waitFor();
+    await tested.ask('DELETE', `/api/storage/files/${next}`);
+    await other.getByRole('button', { name: 'Restore' }).waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
     await other.context().close();

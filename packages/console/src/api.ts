@@ -50,18 +50,6 @@ const pathOf = (input: Parameters<typeof fetch>[0]) => new URL(input instanceof 
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && /^\/api\/(?:auth|account)\//.test(pathOf(input));
 
-/** Asking for URLs of files, as a preview does, changes nothing. */
-const isChange = (input: Parameters<typeof fetch>[0], method = 'GET') =>
-  method !== 'GET' && !/\/urls?$/.test(pathOf(input));
-
-let changedAt = Number.NEGATIVE_INFINITY;
-
-/** How long it takes at most until this window hears of its own changes, in milliseconds. */
-const heardMilliseconds = 10_000;
-
-/** Whether what somebody is heard to have changed may have been changed in this window. */
-export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
-
 let answeredAt = Number.NEGATIVE_INFINITY;
 
 /** How long after an answer the service is taken to be there still, in milliseconds. */
@@ -78,7 +66,6 @@ function hear(answer: Response): void {
 }
 
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  if (isChange(input, init?.method)) changedAt = performance.now();
   const answer = fetch(input, init);
   // Whoever has asked is told if it fails. What nobody waits for any more has not failed.
   answer.then(hear, (error) => {
