@@ -840,6 +840,36 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says in German why a name is refused', async () => {
+    const projectId = await tested.createProject('Deutsch');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.folders.create('Urlaub');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, { locale: 'de-DE' });
+    await page.getByRole('row', { name: 'Urlaub' }).click();
+    await page.keyboard.press('F2');
+    await page.getByLabel('Neuer Name').fill('Urlaub/2027');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/^So kann das nicht heißen/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'Neuer Ordner' });
+    await dialog.getByRole('textbox').fill('URLAUB');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Hier gibt es schon einen Ordner mit diesem Namen.').waitFor();
+    await dialog.getByRole('textbox').fill('a/b');
+    await page.keyboard.press('Enter');
+    await dialog
+      .getByText(/^So kann das nicht heißen/)
+      .first()
+      .waitFor();
+    expect(await dialog.textContent()).not.toMatch(/must|already/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a search goes on until it has found something, or everything has been looked through', async () => {
     const { projectId, cadiz } = await createFilled('Late finds');
     await fill(cadiz, ['needle.txt', 'other.txt']);

@@ -1,4 +1,5 @@
 import type { en } from './en.ts';
+import { codes, fields } from './problems-de.ts';
 import type { Widen } from './widen.ts';
 
 /** With what separates thousands. */
@@ -50,6 +51,8 @@ export const de: Widen<typeof en> = {
     pageFailed: 'Diese Seite lässt sich nicht zeigen',
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
+    codes,
+    fields,
     unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
     slow: 'Cadiz hat noch nicht geantwortet. Sobald es das tut, geht es hier weiter.',
     unexpected: (status: number) =>

@@ -1,3 +1,5 @@
+import type { ErrorCode } from '@cadiz/client';
+
 /** Every word of the console, in English. Another language has the same shape (`Text`). */
 
 /** With what separates thousands. */
@@ -46,6 +48,9 @@ export const en = {
   },
   errors: {
     failed: 'That did not work',
+    // The service speaks English.
+    codes: {} as Partial<Record<ErrorCode, string>>,
+    fields: {} as Readonly<Record<string, string>>,
     pageFailed: 'This page could not be shown',
     requestId: 'Request id',
     copyDetails: 'Copy the details',
