@@ -670,6 +670,35 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says until when the service asks to wait, also in the dialog that waits', async () => {
+    const projectId = await tested.createProject('Waits');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.route('**/api/storage/folders', async (route) => {
+      const body = { title: 'Too many requests.', status: 429, code: 'rate_limited' };
+      await route.fulfill({
+        status: 429,
+        contentType: 'application/problem+json',
+        headers: { 'Retry-After': '20' },
+        json: body,
+      });
+    });
+    await page.getByRole('button', { name: 'New folder' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New folder' });
+    await dialog.getByRole('textbox').fill('Waits');
+    await page.keyboard.press('Enter');
+    const words = /^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/;
+    await dialog.getByText(words).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.keyboard.press('Escape');
+    await page.locator('.strip').getByText(words).waitFor();
+    // It goes on although the dialog is closed.
+    await page.getByRole('link', { name: 'Waits', exact: true }).first().waitFor();
+    await page.locator('.strip').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('says that the service has not answered yet, and goes on once it has', async () => {
     const { projectId, cadiz } = await createFilled('Slow');
     await fill(cadiz, ['a.txt']);

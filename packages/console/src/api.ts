@@ -5,6 +5,7 @@ import { setClock } from './clock.ts';
 import { operations } from './operations.ts';
 import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
+import { hearOfWait } from './waiting.ts';
 
 type Routes = typeof routes;
 
@@ -61,8 +62,11 @@ export const hasJustAnswered = (): boolean => performance.now() - answeredAt < a
 const isWait = ({ url }: Response) => new URL(url).pathname === '/api/storage/events';
 
 function hear(answer: Response): void {
-  if (!isWait(answer)) answeredAt = performance.now();
   setClock(answer);
+  // Nobody waits for that.
+  if (isWait(answer)) return;
+  answeredAt = performance.now();
+  hearOfWait(answer);
 }
 
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {

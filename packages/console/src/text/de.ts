@@ -54,6 +54,7 @@ export const de: Widen<typeof en> = {
     codes,
     fields,
     unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
+    waits: (time) => `Cadiz bittet, bis ${time} zu warten. Dann geht es weiter.`,
     slow: 'Cadiz hat noch nicht geantwortet. Sobald es das tut, geht es hier weiter.',
     unexpected: (status: number) =>
       `Etwas, das vor Cadiz steht, hat an seiner Stelle geantwortet (${status}). Versuche es gleich noch einmal.`,

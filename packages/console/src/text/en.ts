@@ -55,6 +55,7 @@ export const en = {
     requestId: 'Request id',
     copyDetails: 'Copy the details',
     unreachable: 'Cadiz could not be reached. Try again in a moment.',
+    waits: (time: string) => `Cadiz asks to wait until ${time}, and goes on then.`,
     slow: 'Cadiz has not answered yet. This goes on as soon as it does.',
     unexpected: (status: number) =>
       `Something in front of Cadiz has answered in its place (${status}). Try again in a moment.`,
