@@ -672,6 +672,35 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says until when the service asks to wait, also in the dialog that waits', async () => {
+    const projectId = await tested.createProject('Waits');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.route('**/api/storage/folders', async (route) => {
+      const body = { title: 'Too many requests.', status: 429, code: 'rate_limited' };
+      await route.fulfill({
+        status: 429,
+        contentType: 'application/problem+json',
+        headers: { 'Retry-After': '20' },
+        json: body,
+      });
+    });
+    await page.getByRole('button', { name: 'New folder' }).click();
+    const dialog = page.getByRole('dialog', { name: 'New folder' });
+    await dialog.getByRole('textbox').fill('Waits');
+    await page.keyboard.press('Enter');
+    const words = /^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/;
+    await dialog.getByText(words).waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.unrouteAll({ behavior: 'ignoreErrors' });
+    await page.keyboard.press('Escape');
+    await page.locator('.strip').getByText(words).waitFor();
+    // It goes on although the dialog is closed.
+    await page.getByRole('link', { name: 'Waits', exact: true }).first().waitFor();
+    await page.locator('.strip').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('says that the service has not answered yet, and goes on once it has', async () => {
     const { projectId, cadiz } = await createFilled('Slow');
     await fill(cadiz, ['a.txt']);
@@ -838,6 +867,36 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.unroute('**/api/storage/list?**');
     await page.getByRole('button', { name: 'Retry' }).click();
     await rowOf(page, 'a.txt').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('says in German why a name is refused', async () => {
+    const projectId = await tested.createProject('Deutsch');
+    const cadiz = await tested.connect(projectId);
+    await cadiz.folders.create('Urlaub');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, { locale: 'de-DE' });
+    await page.getByRole('row', { name: 'Urlaub' }).click();
+    await page.keyboard.press('F2');
+    await page.getByLabel('Neuer Name').fill('Urlaub/2027');
+    await page.keyboard.press('Enter');
+    await page
+      .getByRole('alert')
+      .getByText(/^So kann das nicht heißen/)
+      .waitFor();
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('n');
+    const dialog = page.getByRole('dialog', { name: 'Neuer Ordner' });
+    await dialog.getByRole('textbox').fill('URLAUB');
+    await page.keyboard.press('Enter');
+    await dialog.getByText('Hier gibt es schon einen Ordner mit diesem Namen.').waitFor();
+    await dialog.getByRole('textbox').fill('a/b');
+    await page.keyboard.press('Enter');
+    await dialog
+      .getByText(/^So kann das nicht heißen/)
+      .first()
+      .waitFor();
+    expect(await dialog.textContent()).not.toMatch(/must|already/);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -694,6 +694,42 @@ describe.runIf(triesJourneys)('the account', () => {
     await again.getByRole('button', { name: 'Set up codes from an app' }).waitFor();
   });
 
+  test('shows backup codes also when the dialog was closed before they came, and is not left by accident', async () => {
+    const page = await signUp('Clara', '/projects');
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('combobox').fill('Account');
+    await page.keyboard.press('Enter');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Set up codes from an app' }).click();
+    await dialog.getByLabel('Current password').fill(password);
+    await dialog.getByRole('button', { name: 'Continue' }).click();
+    const link = dialog.getByRole('link', { name: 'Open the app on this device' });
+    const secret = new URL((await link.getAttribute('href')) ?? '').searchParams.get('secret') ?? '';
+    const { over, release } = createHold();
+    await page.route('**/api/auth/two-factor/verify-totp', async (route) => {
+      await over;
+      await route.continue();
+    });
+    await dialog.getByLabel('Code from the app').fill(totp(secret));
+    await page.keyboard.press('Enter');
+    await dialog.locator('[aria-busy=true]').waitFor();
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    release();
+    await dialog.getByText('Keep your backup codes').waitFor();
+    await page.evaluate(() => history.back());
+    await dialog.getByText('Nobody can show you these codes again.').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/account');
+    const asked = page.waitForEvent('dialog');
+    const reloading = page.reload({ timeout: 5000 }).catch(() => undefined);
+    await (await asked).dismiss();
+    await reloading;
+    await dialog.getByRole('button', { name: 'Done' }).click();
+    await page.getByRole('button', { name: 'Manage the codes' }).waitFor();
+    await page.context().close();
+  });
+
   test('adds, renames and deletes a passkey that signs in', async () => {
     const page = await signUp('Dora', '/account');
     await addAuthenticator(page);

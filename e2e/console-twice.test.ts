@@ -109,6 +109,164 @@ describe.runIf(triesJourneys)('whoever clicks twice', () => {
   });
 });
 
+/** Keeps requests like the next one waiting. @returns what lets them go */
+async function hold(page: Page, path: string, method = 'POST'): Promise<() => void> {
+  const { over, release } = createHold();
+  await page.route(`**${path}`, async (route) => {
+    if (route.request().method() === method) await over;
+    await route.continue();
+  });
+  return release;
+}
+
+/** Sends what a dialog asks for, and closes it before there is an answer. */
+async function sendAndClose(page: Page, dialog: Locator): Promise<void> {
+  await page.keyboard.press('Enter');
+  await dialog.locator('[aria-busy=true]').waitFor();
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByText('Cadiz has not answered yet.').waitFor();
+}
+
+describe.runIf(triesJourneys)('whoever does one thing soon after another', () => {
+  test('sees nothing of what is being deleted, whatever is read meanwhile, until that is refused', async () => {
+    const { projectId, cadiz } = await openProject('Deleted one after the other');
+    for (const name of ['a.txt', 'b.txt']) await cadiz.upload(toFile(name));
+    const page = await openFiles(projectId);
+    const remove = async (name: string) => {
+      await page.getByRole('row', { name }).click();
+      await page.keyboard.press('Delete');
+      await page.getByRole('link', { name }).waitFor({ state: 'detached' });
+    };
+    const { over, release } = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await over;
+      const body = { title: 'No', status: 409, detail: 'Not this one.', code: 'folder_not_empty' };
+      await route.fulfill({ status: 409, contentType: 'application/problem+json', json: body });
+    });
+    await remove('a.txt');
+    await cadiz.upload(toFile('c.txt'));
+    await page.getByRole('link', { name: 'c.txt' }).waitFor();
+    expect(await page.getByRole('link', { name: 'a.txt' }).count()).toBe(0);
+    await page.getByText('2 items', { exact: true }).waitFor();
+    release();
+    await page.getByText('Not this one.').waitFor();
+    await page.getByRole('link', { name: 'a.txt' }).waitFor();
+    await page.getByText('3 items', { exact: true }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
+describe.runIf(triesJourneys)('whoever closes a dialog before there is an answer', () => {
+  test('keeps what is typed in the next one, and is told why the first was refused', async () => {
+    const { projectId } = await openProject('Sent and closed');
+    const page = await openFiles(projectId);
+    const dialog = page.getByRole('dialog', { name: 'New folder' });
+    const type = async (name: string) => {
+      await page.getByRole('button', { name: 'New folder' }).click();
+      await dialog.getByRole('textbox').fill(name);
+    };
+    const answer = await hold(page, '/api/storage/folders');
+    await type('First');
+    await sendAndClose(page, dialog);
+    await type('Second');
+    answer();
+    await page.getByRole('link', { name: 'First', includeHidden: true }).waitFor();
+    expect(await dialog.count()).toBe(1);
+    expect(await dialog.getByRole('textbox').inputValue()).toBe('Second');
+    const refuse = await hold(page, '/api/storage/folders');
+    await dialog.getByRole('textbox').fill('first');
+    await sendAndClose(page, dialog);
+    refuse();
+    await page.getByText('There is already a folder named').waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is shown the secret all the same, once nothing else is open, and led nowhere before', async () => {
+    const { projectId } = await openProject('Secrets that come late');
+    const page = await tested.openAsOwner(`/projects/${projectId}/members`);
+    await page.getByRole('link', { name: 'API keys' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Create key' });
+    const name = dialog.getByRole('textbox', { name: 'Name' });
+    const create = page.getByRole('button', { name: 'Create key' }).first();
+    const answer = await hold(page, '/api/api-keys');
+    await create.click();
+    await name.fill('First');
+    await page.keyboard.press('Enter');
+    await dialog.locator('[aria-busy=true]').waitFor();
+    await page.evaluate(() => history.back());
+    await page.getByText('Cadiz has not answered yet.').waitFor();
+    expect(page.url()).toMatch(/keys$/);
+    const asked = page.waitForEvent('dialog');
+    const reloading = page.reload({ timeout: 5000 }).catch(() => undefined);
+    await (await asked).dismiss();
+    await reloading;
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await create.click();
+    await name.fill('Second');
+    answer();
+    await page.locator('.key-table').getByText('First').waitFor();
+    expect(await dialog.count()).toBe(1);
+    expect(await name.inputValue()).toBe('Second');
+    // Nor does the second secret take the place of the first.
+    await page.keyboard.press('Enter');
+    await page.locator('.key-table').getByText('Second').waitFor();
+    const secrets: string[] = [];
+    for (let nth = 0; nth < 2; nth++) {
+      const shown = page.locator('.secret code');
+      await expect.poll(() => shown.textContent()).not.toBe(secrets[0]);
+      secrets.push((await shown.textContent()) ?? '');
+      for (const word of ['Close without copying', 'Close anyway'])
+        await page.getByRole('dialog').getByRole('button', { name: word }).click();
+    }
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(new Set(secrets).size).toBe(2);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is shown the link of an invitation, and does not leave that by accident', async () => {
+    const { projectId } = await openProject('A late link');
+    const page = await tested.openAsOwner(`/projects/${projectId}/keys`);
+    await page.getByRole('link', { name: 'Members' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Invite' });
+    const answer = await hold(page, `/api/projects/${projectId}/invitations`);
+    await page.getByRole('button', { name: 'Invite' }).click();
+    await dialog.getByLabel('E-mail').fill('grace@example.com');
+    await sendAndClose(page, dialog);
+    answer();
+    await dialog.locator('code').getByText('/invitation#').waitFor();
+    await page.evaluate(() => history.back());
+    await dialog.getByText('Nobody can show you this link again.').waitFor();
+    expect(page.url()).toMatch(/members$/);
+    await dialog.getByRole('button', { name: 'Close anyway' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('stays where it has gone meanwhile', async () => {
+    const page = await tested.openAsOwner('/projects/new');
+    const answer = await hold(page, '/api/projects');
+    await page.getByLabel('Project name').fill('Created late');
+    await page.keyboard.press('Enter');
+    await page.locator('[aria-busy=true]').waitFor();
+    await page.getByRole('link', { name: 'Cancel' }).click();
+    await page.getByRole('heading', { name: 'Projects', level: 1 }).waitFor();
+    answer();
+    await page.getByRole('link', { name: 'Created late' }).waitFor();
+    // Wherever it would have been led, it is by the time that this has opened.
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/projects');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+});
+
 describe.runIf(triesJourneys)('whoever has no network', () => {
   test('is told so when something is refused for that, and not what the browser calls it', async () => {
     const { projectId, cadiz } = await openProject('Cut off');
@@ -193,8 +351,8 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     const { projectId, cadiz } = await openProject('In two windows');
     await cadiz.upload(toFile('a.txt'));
     const { id } = await cadiz.upload(toFile('b.txt'));
+    const { id: next } = await cadiz.upload(toFile('c.txt'));
     const page = await openFiles(projectId);
-    // A preview has just asked for a URL, which is no change of its window.
     await page.getByRole('link', { name: 'b.txt' }).click();
     await page.locator('.text-stage').waitFor();
     await tested.ask('DELETE', `/api/storage/files/${id}`);
@@ -206,6 +364,11 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     await page.getByRole('row', { name: 'a.txt' }).click();
     await page.keyboard.press('Delete');
     await other.getByRole('button', { name: 'Restore' }).waitFor({ timeout: 60_000 });
+    // Also just after something was done there.
+    await other.getByRole('button', { name: 'Restore' }).click();
+    await other.getByText('The trash is empty').waitFor();
+    await tested.ask('DELETE', `/api/storage/files/${next}`);
+    await other.getByRole('button', { name: 'Restore' }).waitFor();
     expect(tested.complaints).toEqual([]);
     await page.context().close();
     await other.context().close();

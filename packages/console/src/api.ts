@@ -5,6 +5,7 @@ import { setClock } from './clock.ts';
 import { operations } from './operations.ts';
 import { createResumeStore } from './screens/uploads/resume-store.ts';
 import { untilSignedIn } from './signed-out.ts';
+import { hearOfWait } from './waiting.ts';
 
 type Routes = typeof routes;
 
@@ -50,18 +51,6 @@ const pathOf = (input: Parameters<typeof fetch>[0]) => new URL(input instanceof 
 const renewsSession = (input: Parameters<typeof fetch>[0], method = 'GET') =>
   method !== 'GET' && /^\/api\/(?:auth|account)\//.test(pathOf(input));
 
-/** Whether a request changes something. Asking for URLs of files, as a preview does, is a POST that changes nothing. */
-const isChange = (input: Parameters<typeof fetch>[0], method = 'GET') =>
-  method !== 'GET' && !/\/urls?$/.test(pathOf(input));
-
-let changedAt = Number.NEGATIVE_INFINITY;
-
-/** After how long this window has certainly heard of its own changes, in milliseconds. */
-const heardMilliseconds = 10_000;
-
-/** Whether a change that this window hears of may be its own. */
-export const hasChangedLately = (): boolean => performance.now() - changedAt < heardMilliseconds;
-
 let answeredAt = Number.NEGATIVE_INFINITY;
 
 /** How long after an answer the service still counts as reachable, in milliseconds. */
@@ -74,12 +63,14 @@ export const hasJustAnswered = (): boolean => performance.now() - answeredAt < a
 const isWait = ({ url }: Response) => new URL(url).pathname === '/api/storage/events';
 
 function hear(answer: Response): void {
-  if (!isWait(answer)) answeredAt = performance.now();
   setClock(answer);
+  // Nobody waits for that.
+  if (isWait(answer)) return;
+  answeredAt = performance.now();
+  hearOfWait(answer);
 }
 
 function send(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-  if (isChange(input, init?.method)) changedAt = performance.now();
   const answer = fetch(input, init);
   // The caller hears of a failure by itself. A request that was aborted has not failed.
   answer.then(hear, (error) => {

@@ -51,6 +51,11 @@ export function formatDay(iso: string): string {
   return (at.getFullYear() === new Date().getFullYear() ? day : dayAndYear).format(at);
 }
 
+const second = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
+
+/** `07:48:09`. @param at in milliseconds since 1970 */
+export const formatTime = (at: number): string => second.format(at);
+
 /** With the weekday, the seconds and the zone. */
 export const formatExactly = (iso: string): string => exact.format(new Date(iso));
 

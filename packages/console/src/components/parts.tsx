@@ -1,8 +1,9 @@
 import type { LucideIcon } from 'lucide-react';
 import { type ReactNode, useEffect, useState, useSyncExternalStore } from 'react';
 import { everyMinute, readMinute } from '../clock.ts';
-import { formatAgo, formatExactly } from '../format.ts';
+import { formatAgo, formatExactly, formatTime } from '../format.ts';
 import { text } from '../text/text.ts';
+import { waitingUntil } from '../waiting.ts';
 
 /** Small parts that many screens use. */
 
@@ -101,17 +102,18 @@ export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
 /** After how long it is said that there is no answer yet. */
 const slowMilliseconds = 5000;
 
-/** Says so once the service has not answered for a while. */
+/** Says so once the service has not answered for a while, or asks to wait. */
 export function StillWorking() {
+  const until = useSyncExternalStore(waitingUntil.subscribe, waitingUntil.read);
   const [isSlow, setSlow] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setSlow(true), slowMilliseconds);
     return () => clearTimeout(timer);
   }, []);
-  if (!isSlow) return null;
+  if (!isSlow && until === undefined) return null;
   return (
     <p className="second" role="status">
-      {text.errors.slow}
+      {until === undefined ? text.errors.slow : text.errors.waits(formatTime(until))}
     </p>
   );
 }

@@ -1,8 +1,17 @@
-import { isCadizError } from '@cadiz/client';
+import { type CadizError, type ErrorCode, isCadizError } from '@cadiz/client';
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
+
+/**
+ * What the service says of an error, or of one field, in the reader's language; undefined where there are no words for it but those
+ * of the service, which are English.
+ */
+function translate({ code, issues }: CadizError, issue = issues[0]): string | undefined {
+  const { codes, fields } = text.errors;
+  return code === 'invalid_request' ? fields[issue?.path ?? ''] : codes[code as ErrorCode];
+}
 
 /** What happened, in the words of the service, or in those of the console if the service has not answered. */
 export function messageOf(error: unknown): string {
@@ -10,7 +19,8 @@ export function messageOf(error: unknown): string {
   if (code === 'network_failed' || code === 'timed_out') return text.errors.unreachable;
   // The SDK's words are for programmers, and end with what a proxy has said.
   if (isCadizError(error) && code === 'unexpected_answer') return text.errors.unexpected(error.status);
-  return error instanceof Error ? error.message : String(error);
+  const words = isCadizError(error) ? translate(error) : undefined;
+  return words ?? (error instanceof Error ? error.message : String(error));
 }
 
 /** What a helper needs to know about an error; undefined if it is not an answer of the service. */
@@ -18,8 +28,10 @@ export const detailsOf = (error: unknown): string | undefined =>
   isCadizError(error) && error.requestId ? `${error.code} ${error.requestId}: ${error.message}` : undefined;
 
 /** The problem of one field of a form, by the path that the service names. */
-export const problemOf = (error: unknown, path: string): string | undefined =>
-  isCadizError(error) ? error.issues.find((issue) => issue.path === path)?.message : undefined;
+export function problemOf(error: unknown, path: string): string | undefined {
+  const issue = isCadizError(error) ? error.issues.find((issue) => issue.path === path) : undefined;
+  return issue && isCadizError(error) ? (translate(error, issue) ?? issue.message) : undefined;
+}
 
 /** An error: what happened, what to do, and the request id, copied in one click. */
 export function ProblemNote({ error, action }: { error: unknown; action?: ReactNode }) {

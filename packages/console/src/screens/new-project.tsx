@@ -15,10 +15,11 @@ export function NewProject() {
   const { data: projects } = useSuspenseQuery(projectsQuery);
   const navigate = useNavigate();
   const isFirst = projects.length === 0;
-  const { onSubmit, error, isPending } = useForm(async ({ name = '' }) => {
+  const { onSubmit, error, isPending } = useForm(async ({ name = '' }, isThere) => {
     const { id } = await call('createProject', { name });
     await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-    await navigate({ to: '/projects/$projectId/files', params: { projectId: id } });
+    // Whoever has gone elsewhere meanwhile stays there.
+    if (isThere()) await navigate({ to: '/projects/$projectId/files', params: { projectId: id } });
   });
   const { setup } = text;
   return (

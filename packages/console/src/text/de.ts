@@ -1,4 +1,5 @@
 import type { en } from './en.ts';
+import { codes, fields } from './problems-de.ts';
 import type { Widen } from './widen.ts';
 
 /** With what separates thousands. */
@@ -50,7 +51,10 @@ export const de: Widen<typeof en> = {
     pageFailed: 'Diese Seite lässt sich nicht zeigen',
     requestId: 'Nummer der Anfrage',
     copyDetails: 'Einzelheiten kopieren',
+    codes,
+    fields,
     unreachable: 'Cadiz war nicht zu erreichen. Versuche es gleich noch einmal.',
+    waits: (time) => `Cadiz bittet, bis ${time} zu warten. Dann geht es weiter.`,
     slow: 'Cadiz hat noch nicht geantwortet. Sobald es das tut, geht es hier weiter.',
     unexpected: (status: number) =>
       `Etwas, das vor Cadiz steht, hat an seiner Stelle geantwortet (${status}). Versuche es gleich noch einmal.`,
@@ -757,6 +761,7 @@ export const de: Widen<typeof en> = {
     invite: 'Einladen',
     inviteLead: 'Sie bekommen einen Link, der einmal gilt, für ein Konto mit dieser Adresse.',
     linkLead: 'Schicke ihnen diesen Link. Er wird nur jetzt gezeigt.',
+    leaving: 'Niemand kann dir diesen Link noch einmal zeigen. Ohne ihn musst du sie neu einladen.',
     email: 'E-Mail',
     role: 'Rolle',
     roleOf: (name) => `Rolle von ${name}`,

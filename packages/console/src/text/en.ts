@@ -1,3 +1,5 @@
+import type { ErrorCode } from '@cadiz/client';
+
 /** Every word of the console, in English. Another language has the same shape (`Text`). */
 
 /** With what separates thousands. */
@@ -46,10 +48,14 @@ export const en = {
   },
   errors: {
     failed: 'That did not work',
+    // The service speaks English.
+    codes: {} as Partial<Record<ErrorCode, string>>,
+    fields: {} as Readonly<Record<string, string>>,
     pageFailed: 'This page could not be shown',
     requestId: 'Request id',
     copyDetails: 'Copy the details',
     unreachable: 'Cadiz could not be reached. Try again in a moment.',
+    waits: (time: string) => `Cadiz asks to wait until ${time}, and goes on then.`,
     slow: 'Cadiz has not answered yet. This goes on as soon as it does.',
     unexpected: (status: number) =>
       `Something in front of Cadiz has answered in its place (${status}). Try again in a moment.`,
@@ -749,6 +755,7 @@ export const en = {
     invite: 'Invite',
     inviteLead: 'They get a link that works once, for an account with this address.',
     linkLead: 'Send them this link. It is shown only now.',
+    leaving: 'Nobody can show you this link again. Without it, you have to invite them again.',
     email: 'E-mail',
     role: 'Role',
     roleOf: (name: string) => `Role of ${name}`,

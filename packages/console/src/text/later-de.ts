@@ -256,6 +256,8 @@ export const de: Widen<typeof en> = {
     switchOn: 'Einschalten',
     backupCodes: 'Bewahre deine Ersatzcodes auf',
     backupCodesLead: 'Jeder meldet dich einmal ohne die App an. Sie werden nicht noch einmal gezeigt.',
+    leavingCodes:
+      'Niemand kann dir diese Codes noch einmal zeigen. Kopiere sie oder lade sie herunter, bevor du weitergehst.',
     copyCodes: 'Codes kopieren',
     download: 'Herunterladen',
     done: 'Fertig',

@@ -251,6 +251,7 @@ export const en = {
     switchOn: 'Switch on',
     backupCodes: 'Keep your backup codes',
     backupCodesLead: 'Each one signs you in once without the app. They are not shown again.',
+    leavingCodes: 'Nobody can show you these codes again. Copy or download them before you go on.',
     copyCodes: 'Copy the codes',
     download: 'Download',
     done: 'Done',

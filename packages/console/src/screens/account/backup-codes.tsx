@@ -4,9 +4,11 @@ import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { save } from '../../save.ts';
 import { later } from '../../text/later.ts';
+import { useShownOnce } from '../../use-shown-once.ts';
 
 /** Backup codes, which are shown this once. */
 export function BackupCodesDialog({ codes, onClose }: { codes: readonly string[]; onClose: () => void }) {
+  const [isLeaving] = useShownOnce();
   const { account } = later;
   const lines = `${codes.join('\n')}\n`;
   return (
@@ -35,6 +37,11 @@ export function BackupCodesDialog({ codes, onClose }: { codes: readonly string[]
         </ul>
         <CopyButton value={lines} label={account.copyCodes} />
       </div>
+      {isLeaving && (
+        <p className="warn" role="alert">
+          {account.leavingCodes}
+        </p>
+      )}
     </Dialog>
   );
 }

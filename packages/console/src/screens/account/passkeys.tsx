@@ -90,7 +90,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
           title={account.renamePasskey}
           submit={account.rename}
           onClose={close}
-          send={async (fields) => {
+          send={async (fields, close) => {
             await call('renamePasskey', { id: passkey.id, name: fields.name ?? '' });
             await readAgain();
             close();
@@ -106,7 +106,7 @@ function PasskeyRow({ passkey }: { passkey: Passkey }) {
           submit={account.deletePasskeySubmit}
           isDanger
           onClose={close}
-          send={async () => {
+          send={async (_, close) => {
             await call('deletePasskey', { id: passkey.id });
             await readAgain();
             toast(account.passkeyDeleted);
@@ -127,11 +127,11 @@ function AddPasskey({ onClose }: { onClose: () => void }) {
       lead={account.addPasskeyLead}
       submit={account.continue}
       onClose={onClose}
-      send={async ({ name = '' }) => {
+      send={async ({ name = '' }, close) => {
         await addPasskey(name);
         await readAgain();
         toast(account.passkeyAdded);
-        onClose();
+        close();
       }}
     >
       {(error) => <NameField error={error} value={account.browserOn(browser ?? account.unknownBrowser, system)} />}

@@ -41,12 +41,12 @@ function PasswordDialog({ onClose }: { onClose: () => void }) {
       lead={account.changePasswordLead}
       submit={account.changePassword}
       onClose={onClose}
-      send={async ({ currentPassword = '', newPassword = '', revokeApiKeys }) => {
+      send={async ({ currentPassword = '', newPassword = '', revokeApiKeys }, close) => {
         const input = { currentPassword, newPassword, revokeApiKeys: revokeApiKeys === 'on' };
         const ended = await call('changePassword', input);
         toast(account.passwordChanged(ended.endedSessions, ended.revokedApiKeys));
         void queryClient.invalidateQueries({ queryKey: ['sessions'] });
-        onClose();
+        close();
       }}
     >
       {(error) => (

@@ -11,6 +11,7 @@ import { problemOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient, sessionQuery, useUser } from '../../queries.ts';
 import { later } from '../../text/later.ts';
+import { useQueue } from '../../use-queue.ts';
 import { BackupCodesDialog } from './backup-codes.tsx';
 import { Row } from './row.tsx';
 
@@ -20,6 +21,7 @@ const readAgain = () => queryClient.invalidateQueries({ queryKey: sessionQuery.q
 export function SecondFactorRow({ isOffered }: { isOffered: boolean }) {
   const { twoFactorEnabled } = useUser();
   const [open, setOpen] = useState<'setUp' | 'renew' | 'disable'>();
+  const codes = useQueue<readonly string[]>();
   const { account } = later;
   const close = () => setOpen(undefined);
   if (!isOffered && !twoFactorEnabled) return null;
@@ -46,19 +48,24 @@ export function SecondFactorRow({ isOffered }: { isOffered: boolean }) {
         detail={account.codesDetail}
         action={twoFactorEnabled ? manage : begin}
       />
-      {open === 'setUp' && <SetUp onClose={close} />}
-      {open === 'renew' && <Renew onClose={close} />}
+      {open === 'setUp' && <SetUp onClose={close} onCodes={codes.add} />}
+      {open === 'renew' && <Renew onClose={close} onCodes={codes.add} />}
       {open === 'disable' && <Disable onClose={close} />}
+      {codes.first && !open && <BackupCodesDialog codes={codes.first} onClose={codes.next} />}
     </>
   );
 }
 
-/** The password, then the app with its first code, then the backup codes. */
-function SetUp({ onClose }: { onClose: () => void }) {
+interface NewCodesProps {
+  onClose: () => void;
+  /** Gets the backup codes, which are held nowhere else. */
+  onCodes: (codes: readonly string[]) => void;
+}
+
+/** The password, then the app with its first code; then there are backup codes. */
+function SetUp({ onClose, onCodes }: NewCodesProps) {
   const [secrets, setSecrets] = useState<{ totpURI: string; backupCodes: string[] }>();
-  const [isConfirmed, setConfirmed] = useState(false);
   const { account } = later;
-  if (secrets && isConfirmed) return <BackupCodesDialog codes={secrets.backupCodes} onClose={onClose} />;
   if (secrets)
     return (
       <FormDialog
@@ -66,10 +73,12 @@ function SetUp({ onClose }: { onClose: () => void }) {
         title={account.appTitle}
         lead={account.appLead}
         submit={account.switchOn}
+        isSecret
         onClose={onClose}
-        send={async ({ code = '' }) => {
+        send={async ({ code = '' }, close) => {
           await call('verifyTotp', { code: code.replaceAll(' ', '') });
-          setConfirmed(true);
+          close();
+          onCodes(secrets.backupCodes);
           await readAgain();
         }}
       >
@@ -113,19 +122,19 @@ function AppSecret({ uri }: { uri: string }) {
   );
 }
 
-function Renew({ onClose }: { onClose: () => void }) {
-  const [codes, setCodes] = useState<string[]>();
+function Renew({ onClose, onCodes }: NewCodesProps) {
   const { account } = later;
-  if (codes) return <BackupCodesDialog codes={codes} onClose={onClose} />;
   return (
     <FormDialog
       title={account.renewCodes}
       lead={account.renewLead}
       submit={account.renewCodes}
+      isSecret
       onClose={onClose}
-      send={async ({ password = '', code = '' }) => {
-        const answer = await call('renewBackupCodes', { password, code: code.replaceAll(' ', '') });
-        setCodes(answer.backupCodes);
+      send={async ({ password = '', code = '' }, close) => {
+        const { backupCodes } = await call('renewBackupCodes', { password, code: code.replaceAll(' ', '') });
+        close();
+        onCodes(backupCodes);
       }}
     >
       {(error) => <PasswordAndCode error={error} />}
@@ -142,11 +151,11 @@ function Disable({ onClose }: { onClose: () => void }) {
       submit={account.disable}
       isDanger
       onClose={onClose}
-      send={async ({ password = '', code = '' }) => {
+      send={async ({ password = '', code = '' }, close) => {
         await call('disableSecondFactor', { password, code: code.replaceAll(' ', '') });
         await readAgain();
         toast(account.disabled);
-        onClose();
+        close();
       }}
     >
       {(error) => <PasswordAndCode error={error} />}

@@ -111,9 +111,7 @@ export function Command() {
           leaving={keys.leaving}
           secret={secret}
           onClose={() => setDone(true)}
-        >
-          {null}
-        </SecretDialog>
+        />
       )}
     </Entry>
   );

@@ -6,6 +6,7 @@ import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { remember } from '../../undo.ts';
 import { type Chosen, type Target, toParent } from './chosen.ts';
+import { hide } from './leaving.ts';
 import { type Entry, listingKey } from './use-listing.ts';
 
 /** What can be done with the entries of a listing, loaded when it is first asked for. Changes read the listings again. */
@@ -27,20 +28,22 @@ export async function refresh(projectId: string): Promise<void> {
 
 /** Takes entries out of what is shown before the service has answered. If it refuses, they come back. */
 async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<void>): Promise<void> {
-  const queryKey = listingKey(projectId);
-  await queryClient.cancelQueries({ queryKey });
   // Everything in a place may take a while, and reports its own progress.
-  const gone = new Set(select ? [] : entries.map(({ id }) => id));
-  const before = queryClient.getQueriesData<InfiniteData<Listing>>({ queryKey });
-  for (const [key, data] of before) queryClient.setQueryData(key, data && without(data, gone));
+  const leaving = select ? [] : entries;
+  const show = hide(leaving);
   if (select) void toast(text.files.begun, { isGoingOn: true });
   try {
     await send();
+    // Perhaps the listings cannot be read again.
+    const gone = new Set(leaving.map(({ id }) => id));
+    queryClient.setQueriesData<InfiniteData<Listing>>(
+      { queryKey: listingKey(projectId) },
+      (data) => data && without(data, gone),
+    );
   } catch (error) {
-    // Perhaps the listings cannot be read again either.
-    for (const [key, data] of before) queryClient.setQueryData(key, data);
     void toastError(error);
   }
+  show();
   await refresh(projectId);
 }
 

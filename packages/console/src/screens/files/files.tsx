@@ -33,6 +33,7 @@ import { FileList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { focusList } from './focus-list.ts';
 import { isGone, WaysOn } from './gone.tsx';
+import { useStaying } from './leaving.ts';
 import { Bar, ListSkeleton } from './list-skeleton.tsx';
 import { download } from './load-commands.ts';
 import type { FilesSearch } from './search.ts';
@@ -57,10 +58,11 @@ export function Files() {
 function Folder(place: Place) {
   const { projectId, folderId, search } = place;
   const listing = useListing(place);
-  const { breadcrumbs, total, error, isPending } = listing;
-  const { entries, gapAt, renaming } = useRenaming(listing, search);
+  const { breadcrumbs, error, isPending } = listing;
+  const { total, ...staying } = useStaying(listing, listing.total);
+  const { entries, gapAt, renaming } = useRenaming(staying, search);
   const { data: projects } = useQuery(projectsQuery);
-  const selection = useSelection(listing.entries, place, total);
+  const selection = useSelection(staying.entries, place, total);
   const { remove, move, share, dialog } = useQuestions(projectId, folderId, selection.clear);
   const searchField = useRef<HTMLInputElement>(null);
   const navigate = useNavigate();

@@ -41,11 +41,6 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   const [revoked, setRevoked] = useState<Link>();
   const query = useQuery({ queryKey, queryFn: async () => (await links.page({ fileId, limit: 100 })).items });
   const reload = () => queryClient.invalidateQueries({ queryKey });
-  async function revoke({ id }: Link) {
-    await links.delete(id);
-    setRevoked(undefined);
-    void reload();
-  }
   return (
     <section className="stack g3">
       <h3>{words.title}</h3>
@@ -63,7 +58,11 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
           lead={words.revokeLead}
           submit={words.revoke}
           isDanger
-          send={() => revoke(revoked)}
+          send={async (_, close) => {
+            await links.delete(revoked.id);
+            close();
+            void reload();
+          }}
           onClose={() => setRevoked(undefined)}
         >
           {() => <p className="mono wrap-any">{revoked.url}</p>}

@@ -7,6 +7,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { problemOf } from '../../components/problem.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import type { Fields } from '../entry/form.ts';
 import { refresh } from './commands.ts';
 import type { FileEntry } from './use-listing.ts';
 
@@ -53,7 +54,7 @@ export function MetadataDialog({ projectId, file, onClose }: MetadataDialogProps
   const change = (id: number, part: Partial<Row>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
 
-  async function save({ externalId = '' }: Record<string, string>) {
+  async function save({ externalId = '' }: Fields, close: () => boolean) {
     const metadata: Record<string, Value | null> = {};
     for (const key of Object.keys(file.metadata)) if (!keys.includes(key)) metadata[key] = null;
     for (const row of rows) if (file.metadata[row.key] !== toValue(row)) metadata[row.key] = toValue(row);
@@ -63,7 +64,7 @@ export function MetadataDialog({ projectId, file, onClose }: MetadataDialogProps
     });
     queryClient.setQueryData(['file', file.id], changed);
     void refresh(projectId);
-    onClose();
+    close();
   }
 
   return (

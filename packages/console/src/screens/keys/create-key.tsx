@@ -28,8 +28,9 @@ export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
       lead={keys.lead}
       submit={keys.create}
       isOff={reach === undefined || chosen.length === 0}
+      isSecret
       onClose={onClose}
-      send={async ({ name = '', day = '' }) => {
+      send={async ({ name = '', day = '' }, close) => {
         const { key } = await call('createApiKey', {
           name,
           projectId,
@@ -38,6 +39,7 @@ export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
           expiresAt: expiryOf(lifetime, day),
         });
         // At once: the list, which comes later, does not have the secret.
+        close();
         onCreated(key);
         await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}

@@ -9,6 +9,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { useQueue } from '../../use-queue.ts';
 import { Page } from '../page.tsx';
 import { toNameKey } from '../uploads/names.ts';
 import { isEnded } from './expiry.tsx';
@@ -42,7 +43,7 @@ export function Keys() {
   const query = useQuery({ ...keysQuery(projectId, mayManage), enabled: isKnown });
   const [words, setWords] = useState('');
   const [asked, setAsked] = useState<Asked>();
-  const [secret, setSecret] = useState<string>();
+  const secrets = useQueue<string>();
   const { keys } = text;
   const all = query.data ?? [];
   const found = all.filter((key) => isMeant(key, words));
@@ -96,10 +97,12 @@ export function Keys() {
       {mayManage && <Quarantines projectId={projectId} keys={all} />}
       <Suspense>
         {asked && (
-          <Question asked={asked} projectId={projectId} onClose={() => setAsked(undefined)} onSecret={setSecret} />
+          <Question asked={asked} projectId={projectId} onClose={() => setAsked(undefined)} onSecret={secrets.add} />
         )}
       </Suspense>
-      {secret !== undefined && <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />}
+      {secrets.first !== undefined && !asked && (
+        <KeySecret key={secrets.first} projectId={projectId} secret={secrets.first} onClose={secrets.next} />
+      )}
     </Page>
   );
 }
@@ -108,22 +111,18 @@ interface QuestionProps {
   asked: Asked;
   projectId: string;
   onClose: () => void;
-  /** Gets a new secret, once its question is closed. */
+  /** Gets a new secret. */
   onSecret: (secret: string) => void;
 }
 
 /** The dialog that is open. */
 function Question({ asked, projectId, onClose, onSecret }: QuestionProps) {
   const dialog = { projectId, onClose };
-  const finish = (secret: string) => {
-    onClose();
-    onSecret(secret);
-  };
   switch (asked.about) {
     case 'create':
-      return <CreateKey {...dialog} onCreated={finish} />;
+      return <CreateKey {...dialog} onCreated={onSecret} />;
     case 'rotate':
-      return <RotateKey {...dialog} apiKey={asked.key} onRotated={finish} />;
+      return <RotateKey {...dialog} apiKey={asked.key} onRotated={onSecret} />;
     case 'revoke':
       return <RevokeKey {...dialog} apiKey={asked.key} />;
     case 'uploads':

@@ -59,12 +59,12 @@ export function LeakDialog({ apiKey, projectId, onClose }: LeakDialogProps) {
       submit={keys.quarantine}
       isOff={files === 0}
       onClose={onClose}
-      send={async ({ revoke }) => {
+      send={async ({ revoke }, close) => {
         if (since === undefined) return;
         if (revoke !== undefined) await call('revokeApiKey', { id: apiKey.id });
         const made = await call('createQuarantine', { projectId, apiKeyId: apiKey.id, since });
         await refreshKeys(projectId);
-        onClose();
+        close();
         void toast(keys.quarantineDone(made.files));
       }}
     >

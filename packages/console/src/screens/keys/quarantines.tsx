@@ -109,11 +109,11 @@ function EndQuarantine({ projectId, how, quarantine, onClose }: EndQuarantinePro
       lead={isRelease ? keys.releaseLead : keys.trashLead}
       submit={isRelease ? keys.release : keys.trash}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         const id = quarantine.id ?? '';
         await call(isRelease ? 'releaseQuarantine' : 'trashQuarantine', { projectId, id });
         await refreshKeys(projectId);
-        onClose();
+        close();
       }}
     />
   );

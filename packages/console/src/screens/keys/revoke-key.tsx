@@ -22,10 +22,10 @@ export function RevokeKey({ apiKey, projectId, onClose }: RevokeKeyProps) {
       lead={apiKey.lastUsedAt ? keys.revokeUsed(formatAgo(apiKey.lastUsedAt)) : keys.revokeUnused}
       submit={keys.revoke}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         await call('revokeApiKey', { id: apiKey.id });
         await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
-        onClose();
+        close();
         void toast(keys.revoked(apiKey.name));
       }}
     >

@@ -49,10 +49,12 @@ export function RotateKey({ apiKey, projectId, onClose, onRotated }: RotateKeyPr
       title={keys.rotateTitle(apiKey.name)}
       lead={keys.rotateLead}
       submit={keys.rotate}
+      isSecret
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         const { key } = await call('rotateApiKey', { id: apiKey.id, overlapSeconds: overlaps[overlap] });
         // At once: the list, which comes later, does not have the secret.
+        close();
         onRotated(key);
         await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}

@@ -1,10 +1,10 @@
-import { useBlocker } from '@tanstack/react-router';
 import { Check, Copy } from 'lucide-react';
 import { type ReactNode, useRef, useState } from 'react';
 import { copyText } from '../../clipboard.ts';
 import { Button } from '../../components/button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
 import { text } from '../../text/text.ts';
+import { useShownOnce } from '../../use-shown-once.ts';
 
 interface SecretDialogProps {
   title: string;
@@ -14,24 +14,16 @@ interface SecretDialogProps {
   leaving: string;
   onClose: () => void;
   /** Code that uses it. */
-  children: ReactNode;
+  children?: ReactNode;
 }
 
 /** A secret that is shown once: nothing but a decision closes it, leads away from it or reloads the page. */
 export function SecretDialog({ title, lead, secret, leaving, onClose, children }: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false);
-  const [isLeaving, setLeaving] = useState(false);
   const [hasFailed, setFailed] = useState(false);
   const copyButton = useRef<HTMLButtonElement>(null);
   const { keys } = text;
-  useBlocker({
-    shouldBlockFn: () => {
-      setLeaving(true);
-      return true;
-    },
-    enableBeforeUnload: true,
-    disabled: isCopied,
-  });
+  const [isLeaving, setLeaving] = useShownOnce(isCopied);
   async function copy() {
     try {
       await copyText(secret);

@@ -9,8 +9,9 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { membersQuery, queryClient, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { useQueue } from '../../use-queue.ts';
 import { Page } from '../page.tsx';
-import { Invite } from './invite.tsx';
+import { InvitationLink, Invite } from './invite.tsx';
 import { MemberRow } from './member-row.tsx';
 import { type Member, RemoveMember } from './remove-member.tsx';
 import './members.css';
@@ -22,6 +23,7 @@ export function Members() {
   const query = useQuery(membersQuery(projectId));
   const owners = query.data?.filter(({ role }) => role === 'owner').length;
   const [isInviting, setInviting] = useState(false);
+  const links = useQueue<string>();
   const { members } = text;
   const [leaving, setLeaving] = useState<Member>();
   return (
@@ -53,7 +55,8 @@ export function Members() {
       {leaving && <RemoveMember projectId={projectId} member={leaving} onClose={() => setLeaving(undefined)} />}
       {isOwner && <Invitations projectId={projectId} />}
       {/* Somebody who has just lost the role of an owner is still told why the invitation was refused. */}
-      {(isOwner || isInviting) && <Invite open={isInviting} projectId={projectId} onClose={() => setInviting(false)} />}
+      {isInviting && <Invite projectId={projectId} onClose={() => setInviting(false)} onCreated={links.add} />}
+      {links.first && !isInviting && <InvitationLink key={links.first} url={links.first} onClose={links.next} />}
     </Page>
   );
 }

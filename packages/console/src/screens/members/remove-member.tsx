@@ -28,13 +28,14 @@ export function RemoveMember({ projectId, member: { userId, name }, onClose }: R
       lead={isOneself ? members.leaveLead : members.removeLead}
       submit={isOneself ? members.leave : text.common.remove}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         await call('removeMember', { projectId, userId });
-        onClose();
+        const wasOpen = close();
         void toast(members.removed(name));
         if (isOneself) {
           await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
-          await navigate({ to: '/projects' });
+          // Whoever has gone elsewhere meanwhile stays there.
+          if (wasOpen) await navigate({ to: '/projects' });
           return;
         }
         // Keys and tickets went, too.

@@ -54,10 +54,11 @@ function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
       isDanger
       isOff={!isTyped(typed, project.name)}
       onClose={onClose}
-      send={async ({ force }) => {
+      send={async ({ force }, close) => {
         await call('deleteProject', { projectId: project.id, ...(force === 'on' && { force: 'true' as const }) });
         toast(settings.deleted(project.name));
-        await navigate({ to: '/projects', ignoreBlocker: true });
+        // Whoever has gone elsewhere meanwhile stays there.
+        if (close()) await navigate({ to: '/projects', ignoreBlocker: true });
         await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
       }}
     >

@@ -1,9 +1,10 @@
-import type { Event, Listing } from '@cadiz/client';
+import type { Listing } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
-import { clientOf, hasChangedLately } from '../../api.ts';
+import { clientOf } from '../../api.ts';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { hasArrived } from '../uploads/arrivals.ts';
 
 const tree = ['list', 'folders', 'trash', 'usage'];
 /** What has to be read again after an event, by the first word of its type: how the keys of those queries begin. */
@@ -31,11 +32,18 @@ const collected = 500;
 const mostPages = 5;
 
 /** Reads again what others change in a project, until it is aborted. */
-export async function follow(projectId: string, userId: string, signal: AbortSignal): Promise<void> {
+export async function follow(projectId: string, signal: AbortSignal): Promise<void> {
   const stale = new Set<string>();
+  const recorded = new Set<string>();
   let timer: ReturnType<typeof setTimeout> | undefined;
+  const addChanged = (kind: string) => {
+    for (const name of changes[kind] ?? []) stale.add(name);
+  };
   const readAgain = () => {
     timer = undefined;
+    // What has been uploaded in this window is in the lists already.
+    if ([...recorded].some((id) => !hasArrived(id))) addChanged('file');
+    recorded.clear();
     for (const name of stale) {
       void queryClient.invalidateQueries({
         queryKey: [name],
@@ -47,9 +55,9 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
   try {
     for await (const event of clientOf(projectId).events.follow({ signal })) {
       if (event.type === 'quota.reached') void toast(text.live.quota(event.data.percent));
-      if (isBy(event, userId) && hasChangedLately()) continue;
-      for (const name of changes[event.type.split('.')[0] ?? ''] ?? []) stale.add(name);
-      if (stale.size > 0) timer ??= setTimeout(readAgain, collected);
+      if (event.type === 'file.created') recorded.add(event.data.id);
+      else addChanged(event.type.split('.')[0] ?? '');
+      if (stale.size + recorded.size > 0) timer ??= setTimeout(readAgain, collected);
     }
   } catch {
     // If access was lost, the next request says so; lists are read again every half minute without this.
@@ -57,9 +65,6 @@ export async function follow(projectId: string, userId: string, signal: AbortSig
     clearTimeout(timer);
   }
 }
-
-/** Whether an event is of this person. This window shows its own changes at once, but not those in their other windows. */
-const isBy = ({ actor }: Event, userId: string) => actor !== null && 'userId' in actor && actor.userId === userId;
 
 /** Whether a key belongs to a project. Those of one file, of its links and of all projects do not say which. */
 const isOf = ([name, of]: readonly unknown[], projectId: string) =>

@@ -1,24 +1,35 @@
 import { CloudAlert, WifiOff } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { Button } from '../../components/button.tsx';
+import { formatTime } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { waitingUntil } from '../../waiting.ts';
 import { look, readAway, subscribe } from '../uploads/network.ts';
 
-/** On top of every screen while the service cannot be reached. */
+/** On top of every screen while the service cannot be reached, or asks to wait. */
 export function NetworkStrip() {
   const away = useSyncExternalStore(subscribe, readAway);
-  if (!away) return null;
+  const until = useSyncExternalStore(waitingUntil.subscribe, waitingUntil.read);
+  if (!away && until === undefined) return null;
   const { noNetwork, noAnswer, awayHint, tryNow } = text.uploads;
   const Icon = away === 'network' ? WifiOff : CloudAlert;
   return (
     <div className="strip" role="status">
       <Icon className="i" aria-hidden="true" />
       <span className="grow">
-        <b className="strong">{away === 'network' ? noNetwork : noAnswer}</b> {awayHint}
+        {away ? (
+          <>
+            <b className="strong">{away === 'network' ? noNetwork : noAnswer}</b> {awayHint}
+          </>
+        ) : (
+          text.errors.waits(formatTime(until ?? 0))
+        )}
       </span>
-      <Button size="s" className="only-wide" onClick={() => look()}>
-        {tryNow}
-      </Button>
+      {away && (
+        <Button size="s" className="only-wide" onClick={() => look()}>
+          {tryNow}
+        </Button>
+      )}
     </div>
   );
 }

@@ -1,8 +1,9 @@
 import { useLocation, useParams } from '@tanstack/react-router';
-import { lazy, Suspense, useEffect, useState, useSyncExternalStore } from 'react';
+import { Fragment, lazy, type ReactNode, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { Coming } from '../../components/coming.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { useRole } from '../../queries.ts';
+import { useQueue } from '../../use-queue.ts';
 import type { Here } from './here.ts';
 import { closeOverlay, overlay } from './overlays.ts';
 import { useGlobalKeys } from './use-global-keys.ts';
@@ -13,6 +14,9 @@ const MoreSheet = lazy(onceReachable(async () => ({ default: (await import('./mo
 const SignOut = lazy(onceReachable(async () => ({ default: (await import('./sign-out.tsx')).SignOut })));
 const NewFolder = lazy(onceReachable(async () => ({ default: (await import('../files/new-folder.tsx')).NewFolder })));
 const Invite = lazy(onceReachable(async () => ({ default: (await import('../members/invite.tsx')).Invite })));
+const InvitationLink = lazy(
+  onceReachable(async () => ({ default: (await import('../members/invite.tsx')).InvitationLink })),
+);
 const CreateKey = lazy(onceReachable(async () => ({ default: (await import('../keys/create-key.tsx')).CreateKey })));
 const KeySecret = lazy(onceReachable(async () => ({ default: (await import('../keys/key-secret.tsx')).KeySecret })));
 
@@ -42,24 +46,36 @@ function Overlays(here: Here) {
       {projectId && (
         <>
           {shown === 'more' && <MoreSheet projectId={projectId} role={here.role} />}
-          {shown === 'newFolder' && <NewFolder open projectId={projectId} parentId={folderId} onClose={closeOverlay} />}
-          {shown === 'invite' && <Invite open projectId={projectId} onClose={closeOverlay} />}
-          <NewKey projectId={projectId} isOpen={shown === 'createKey'} />
+          {shown === 'newFolder' && <NewFolder projectId={projectId} parentId={folderId} onClose={closeOverlay} />}
+          <ShownOnce
+            isAsked={shown === 'invite'}
+            isFree={shown === undefined}
+            ask={(onCreated) => <Invite projectId={projectId} onClose={closeOverlay} onCreated={onCreated} />}
+            show={(url, onClose) => <InvitationLink url={url} onClose={onClose} />}
+          />
+          <ShownOnce
+            isAsked={shown === 'createKey'}
+            isFree={shown === undefined}
+            ask={(onCreated) => <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={onCreated} />}
+            show={(secret, onClose) => <KeySecret projectId={projectId} secret={secret} onClose={onClose} />}
+          />
         </>
       )}
     </Suspense>
   );
 }
 
-/** Creates a key, and shows it once. */
-function NewKey({ projectId, isOpen }: { projectId: string; isOpen: boolean }) {
-  const [secret, setSecret] = useState<string>();
-  if (secret !== undefined)
-    return <KeySecret projectId={projectId} secret={secret} onClose={() => setSecret(undefined)} />;
-  // It is asked for once: it would be open again when the secret has been closed.
-  const show = (created: string) => {
-    closeOverlay();
-    setSecret(created);
-  };
-  return isOpen && <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={show} />;
+interface ShownOnceProps {
+  isAsked: boolean;
+  /** Whether nothing else is open. */
+  isFree: boolean;
+  ask: (onCreated: (secret: string) => void) => ReactNode;
+  show: (secret: string, onClose: () => void) => ReactNode;
+}
+
+/** Asks for what creates a secret, and shows that once. */
+function ShownOnce({ isAsked, isFree, ask, show }: ShownOnceProps) {
+  const { first, add, next } = useQueue<string>();
+  if (first !== undefined && isFree) return <Fragment key={first}>{show(first, next)}</Fragment>;
+  return isAsked && ask(add);
 }

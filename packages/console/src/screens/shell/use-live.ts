@@ -1,12 +1,10 @@
 import { useEffect } from 'react';
 import { onceReachable } from '../../once-reachable.ts';
-import { useUser } from '../../queries.ts';
 
 const loadFollow = onceReachable(() => import('./follow.ts'));
 
 /** Shows what others change in a project while somebody looks. */
 export function useLive(projectId: string | undefined): void {
-  const { id: userId } = useUser();
   useEffect(() => {
     if (projectId === undefined) return;
     let following: AbortController | undefined;
@@ -18,7 +16,7 @@ export function useLive(projectId: string | undefined): void {
     };
     const begin = async (signal: AbortSignal) => {
       const { follow } = await loadFollow();
-      if (!signal.aborted) await follow(projectId, userId, signal);
+      if (!signal.aborted) await follow(projectId, signal);
     };
     update();
     document.addEventListener('visibilitychange', update);
@@ -26,5 +24,5 @@ export function useLive(projectId: string | undefined): void {
       document.removeEventListener('visibilitychange', update);
       following?.abort();
     };
-  }, [projectId, userId]);
+  }, [projectId]);
 }

@@ -39,8 +39,9 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
       title={tickets.create}
       submit={tickets.create}
       isOff={reach === undefined}
+      isSecret
       onClose={onClose}
-      send={async ({ files, amount = '', types, origins, autoRecord }) => {
+      send={async ({ files, amount = '', types, origins, autoRecord }, close) => {
         const mimeTypes = listOf(types);
         const pages = listOf(origins);
         const created = await clientOf(projectId).tickets.create({
@@ -53,6 +54,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
           ...(pages && { origins: pages }),
         });
         // At once: the list, which comes later, does not have the secret.
+        close();
         onCreated(created);
         await queryClient.invalidateQueries({ queryKey: ['tickets', projectId] });
       }}

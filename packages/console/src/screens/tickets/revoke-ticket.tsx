@@ -21,10 +21,10 @@ export function RevokeTicket({ projectId, ticket, onClose }: RevokeTicketProps) 
       lead={tickets.revokeLead}
       submit={tickets.revoke}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         await clientOf(projectId).tickets.revoke(ticket.id);
         await queryClient.invalidateQueries({ queryKey: ['tickets', projectId] });
-        onClose();
+        close();
         void toast(tickets.revoked);
       }}
     />

@@ -10,6 +10,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { useQueue } from '../../use-queue.ts';
 import { isEnded } from '../keys/expiry.tsx';
 import { keysQuery } from '../keys/keys-query.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
@@ -43,7 +44,7 @@ export function Tickets() {
   const { data: keys } = useQuery({ ...keysQuery(projectId, mayUpload), enabled: mayUpload });
   const endedKeys = new Set(keys?.filter(isEnded).map(({ id }) => id));
   const [isCreating, setCreating] = useState(false);
-  const [created, setCreated] = useState<CreatedTicket>();
+  const created = useQueue<CreatedTicket>();
   const [revoked, setRevoked] = useState<Ticket>();
   const { tickets } = text;
   const rows = query.data?.pages.flatMap((page) => page.items) ?? [];
@@ -74,26 +75,20 @@ export function Tickets() {
       )}
       <Suspense>
         {isCreating && (
-          <CreateTicket
-            projectId={projectId}
-            onClose={() => setCreating(false)}
-            onCreated={(ticket) => {
-              setCreating(false);
-              setCreated(ticket);
-            }}
-          />
+          <CreateTicket projectId={projectId} onClose={() => setCreating(false)} onCreated={created.add} />
         )}
         {revoked && <RevokeTicket projectId={projectId} ticket={revoked} onClose={() => setRevoked(undefined)} />}
       </Suspense>
-      {created && (
+      {created.first && !isCreating && !revoked && (
         <SecretDialog
+          key={created.first.id}
           title={tickets.created}
           lead={tickets.createdLead}
           leaving={tickets.leaving}
-          secret={created.ticket}
-          onClose={() => setCreated(undefined)}
+          secret={created.first.ticket}
+          onClose={created.next}
         >
-          <SnippetTabs snippets={ticketSnippets(created)} />
+          <SnippetTabs snippets={ticketSnippets(created.first)} />
         </SecretDialog>
       )}
     </Page>

@@ -5,8 +5,8 @@ import { Trash2, Undo2 } from 'lucide-react';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
-import { Dialog } from '../../components/dialog.tsx';
 import { Field } from '../../components/field.tsx';
+import { FormDialog } from '../../components/form-dialog.tsx';
 import { Empty, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
@@ -63,13 +63,14 @@ export function Trash() {
           {trash.more}
         </Button>
       )}
-      <EmptyTrash
-        open={isAsking}
-        projectId={projectId}
-        entries={entries}
-        isMore={query.hasNextPage}
-        onClose={() => setAsking(false)}
-      />
+      {isAsking && (
+        <EmptyTrash
+          projectId={projectId}
+          entries={entries}
+          isMore={query.hasNextPage}
+          onClose={() => setAsking(false)}
+        />
+      )}
     </Page>
   );
 }
@@ -115,7 +116,6 @@ function RestoreMany({ projectId, entries, onDone }: RestoreManyProps) {
 }
 
 interface EmptyTrashProps {
-  open: boolean;
   projectId: string;
   entries: readonly TrashEntry[];
   /** Whether there are others that have not been loaded. */
@@ -124,43 +124,36 @@ interface EmptyTrashProps {
 }
 
 /** Says how much goes, and asks for the name of the project, since nothing comes back. */
-function EmptyTrash({ open, projectId, entries, isMore, onClose }: EmptyTrashProps) {
+function EmptyTrash({ projectId, entries, isMore, onClose }: EmptyTrashProps) {
   const { data: projects } = useQuery(projectsQuery);
   const name = projects?.find(({ id }) => id === projectId)?.name ?? '';
   const [typed, setTyped] = useState('');
   const { trash } = text;
   const files = entries.reduce((sum, entry) => sum + entry.files, 0);
   const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
-  const empty = useMutation({
-    mutationFn: () => clientOf(projectId).trash.empty(),
-    onSuccess: async ({ files, bytes }) => {
-      close();
-      void toast(trash.emptied(files, formatBytes(bytes)));
-      await refresh(projectId);
-    },
-  });
-  function close() {
-    setTyped('');
-    empty.reset();
-    onClose();
-  }
   return (
-    <Dialog
-      open={open}
-      onClose={close}
+    <FormDialog
+      isDanger
       title={trash.empty}
       lead={trash.emptyLead(files, formatBytes(bytes), isMore)}
-      footer={
-        <>
-          <Button onClick={close}>{text.common.cancel}</Button>
-          <Button look="danger" disabled={!isTyped(typed, name)} busy={empty.isPending} onClick={() => empty.mutate()}>
-            {trash.emptyForGood}
-          </Button>
-        </>
-      }
+      submit={trash.emptyForGood}
+      isOff={!isTyped(typed, name)}
+      onClose={onClose}
+      send={async (_, close) => {
+        const emptied = await clientOf(projectId).trash.empty();
+        close();
+        void toast(trash.emptied(emptied.files, formatBytes(emptied.bytes)));
+        await refresh(projectId);
+      }}
     >
-      <Field label={trash.typeName(name)} value={typed} onChange={({ target }) => setTyped(target.value)} />
-      <ProblemNote error={empty.error} />
-    </Dialog>
+      {() => (
+        <Field
+          label={trash.typeName(name)}
+          value={typed}
+          autoComplete="off"
+          onChange={({ target }) => setTyped(target.value)}
+        />
+      )}
+    </FormDialog>
   );
 }

@@ -15,6 +15,11 @@ export interface Arrival {
   hasFolders: boolean;
 }
 
+const arrived = new Set<string>();
+
+/** Whether a file has been uploaded in this window, and is in its listings for that. */
+export const hasArrived = (fileId: string): boolean => arrived.has(fileId);
+
 type Compare = (a: File, b: File) => number;
 type Pages = InfiniteData<Listing>;
 
@@ -34,6 +39,7 @@ const sorts: Record<string, Compare> = {
 
 /** Shows files that have been recorded. */
 export function showArrived(projectId: string, arrivals: readonly Arrival[]): void {
+  for (const { file } of arrivals) arrived.add(file.id);
   for (const [folder, some] of groupByFolder(arrivals)) {
     for (const [sort, compare] of Object.entries(sorts)) {
       for (const order of ['asc', 'desc']) {

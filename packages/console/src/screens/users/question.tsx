@@ -27,10 +27,10 @@ export function QuestionDialog({ kind, user, onClose }: Question & { onClose: ()
       isDanger={kind !== 'enable'}
       isOff={isForGood && typed !== user.email}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         await act(kind, user.id);
         void toast(done(user.name));
-        onClose();
+        close();
         await queryClient.invalidateQueries({ queryKey: usersQuery.queryKey });
       }}
     >

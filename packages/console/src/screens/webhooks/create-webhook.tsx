@@ -18,8 +18,13 @@ export function CreateWebhook({ projectId, onClose, onCreated }: CreateWebhookPr
     <FormDialog
       title={webhooks.create}
       submit={webhooks.create}
+      isSecret
       onClose={onClose}
-      send={async (fields) => onCreated(await call('createWebhook', { projectId, ...toEndpoint(fields) }))}
+      send={async (fields, close) => {
+        const created = await call('createWebhook', { projectId, ...toEndpoint(fields) });
+        close();
+        onCreated(created);
+      }}
     >
       {(error) => <WebhookFields error={error} />}
     </FormDialog>

@@ -16,10 +16,10 @@ export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook
       lead={webhooks.deleteLead}
       submit={webhooks.delete}
       onClose={onClose}
-      send={async () => {
+      send={async (_, close) => {
         await call('deleteWebhook', { projectId, id });
         await queryClient.invalidateQueries({ queryKey: ['webhooks', projectId] });
-        onClose();
+        close();
         void toast(webhooks.deleted);
       }}
     />

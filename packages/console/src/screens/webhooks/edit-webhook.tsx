@@ -18,10 +18,10 @@ export function EditWebhook({ webhook, onClose }: { webhook: Webhook; onClose: (
       lead={webhooks.editLead}
       submit={text.common.save}
       onClose={onClose}
-      send={async (fields) => {
+      send={async (fields, close) => {
         await call('changeWebhook', { projectId, id, ...toEndpoint(fields) });
         await queryClient.invalidateQueries({ queryKey: ['webhooks', projectId] });
-        onClose();
+        close();
         void toast(webhooks.edited);
       }}
     >

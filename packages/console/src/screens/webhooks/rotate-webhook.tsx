@@ -26,8 +26,13 @@ export function RotateWebhook({ webhook: { projectId, id }, onClose, onRotated }
       title={webhooks.rotate}
       lead={webhooks.rotateLead}
       submit={webhooks.rotate}
+      isSecret
       onClose={onClose}
-      send={async () => onRotated(await call('rotateWebhook', { projectId, id, overlapSeconds: overlaps[overlap] }))}
+      send={async (_, close) => {
+        const rotated = await call('rotateWebhook', { projectId, id, overlapSeconds: overlaps[overlap] });
+        close();
+        onRotated(rotated);
+      }}
     >
       {() => (
         <Select

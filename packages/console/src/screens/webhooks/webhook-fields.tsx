@@ -2,6 +2,7 @@ import { isCadizError } from '@cadiz/client';
 import type { Input } from '@cadiz/contract';
 import { codeOf } from '../../api.ts';
 import { Check, Field } from '../../components/field.tsx';
+import { messageOf, problemOf as problemAt } from '../../components/problem.tsx';
 import { later } from '../../text/later.ts';
 import type { Fields } from '../entry/form.ts';
 import type { Webhook } from './webhook.ts';
@@ -25,8 +26,9 @@ export function toEndpoint({ url = '', types = '', description = '', ordered }: 
 /** What is wrong with a field, or with an entry of its list. */
 function problemOf(error: unknown, field: string): string | undefined {
   if (!isCadizError(error)) return undefined;
-  if (field === 'url' && codeOf(error) === 'webhook_address_refused') return error.message;
-  return error.issues.find(({ path }) => path.split('.')[0] === field)?.message;
+  if (field === 'url' && codeOf(error) === 'webhook_address_refused') return messageOf(error);
+  const issue = error.issues.find(({ path }) => path.split('.')[0] === field);
+  return issue && problemAt(error, issue.path);
 }
 
 /** Where an endpoint is, and what it gets. @param webhook as it is now; undefined for a new one */

@@ -10,6 +10,7 @@ import { onceReachable } from '../../once-reachable.ts';
 import { membersQuery, queryClient, useRole } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
+import { useQueue } from '../../use-queue.ts';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { Page } from '../page.tsx';
 import { Endpoint } from './endpoint.tsx';
@@ -45,13 +46,12 @@ export function Webhooks() {
     enabled: isOwner,
   });
   const [question, setQuestion] = useState<Question>();
-  const [secret, setSecret] = useState<string>();
+  const secrets = useQueue<string>();
   const [opened, setOpened] = useState<string>();
   const error = membersError ?? query.error;
   const close = () => setQuestion(undefined);
   async function show(created: { secret: string }) {
-    close();
-    setSecret(created.secret);
+    secrets.add(created.secret);
     await queryClient.invalidateQueries({ queryKey: ['webhooks', projectId] });
   }
   return (
@@ -91,13 +91,14 @@ export function Webhooks() {
           <DeleteWebhook webhook={question.webhook} onClose={close} />
         )}
       </Suspense>
-      {secret && (
+      {secrets.first && !question && (
         <SecretDialog
+          key={secrets.first}
           title={webhooks.secret}
           lead={webhooks.secretLead}
           leaving={webhooks.leaving}
-          secret={secret}
-          onClose={() => setSecret(undefined)}
+          secret={secrets.first}
+          onClose={secrets.next}
         >
           <p className="cap quiet">{webhooks.secretHint}</p>
         </SecretDialog>
