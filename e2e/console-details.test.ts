@@ -663,6 +663,7 @@ describe.runIf(triesJourneys)('one file', () => {
     const view = page.locator('.view');
     const details = view.getByRole('complementary', { name: 'Details' });
     const button = view.getByRole('button', { name: 'Details' });
+    const hasFocus = () => page.evaluate(() => document.activeElement?.closest('.view') !== null);
     const widthOf = async (one: Locator) => (await one.boundingBox())?.width;
     await entryOf(page, 'a.txt').click();
     await details.waitFor();
@@ -685,6 +686,7 @@ describe.runIf(triesJourneys)('one file', () => {
     expect(await button.isVisible()).toBe(false);
     await page.setViewportSize({ width: 1440, height: 900 });
     await details.waitFor({ state: 'hidden' });
+    await expect.poll(hasFocus).toBe(true);
     await page.keyboard.press('Escape');
     await view.waitFor({ state: 'detached' });
 
@@ -697,6 +699,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await view.waitFor({ state: 'detached' });
     await page.keyboard.press('Space');
     await expect.poll(() => titleOf(page).textContent()).toBe('a.txt');
+    await expect.poll(hasFocus).toBe(true);
     expect(await details.isVisible()).toBe(false);
     await page.keyboard.press('i');
     await details.waitFor();
@@ -704,7 +707,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.keyboard.press('i');
     await details.waitFor({ state: 'hidden' });
     // The keys are still those of the preview.
-    expect(await page.evaluate(() => document.activeElement?.closest('.view') !== null)).toBe(true);
+    expect(await hasFocus()).toBe(true);
     await page.keyboard.press('i');
     await details.waitFor();
     await page.reload();
