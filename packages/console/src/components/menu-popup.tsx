@@ -30,6 +30,9 @@ export interface MenuProps {
   align?: 'start' | 'end';
 }
 
+/** The button of a menu that was clicked had the focus; this one takes its place, and is where the menu gives the focus back. */
+const takeFocus = (button: HTMLElement | null) => button?.focus({ preventScroll: true });
+
 /** The menu itself, open from the beginning: it is loaded when somebody opens the first. On phones, it is a sheet from below. */
 export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'end' }: MenuProps) {
   const pathname = useLocation({ select: (location) => location.pathname });
@@ -37,7 +40,7 @@ export function MenuPopup({ trigger, actions, head, side = 'bottom', align = 'en
   const [openAt, setOpenAt] = useState<string | undefined>(pathname);
   return (
     <Base.Root open={openAt === pathname} onOpenChange={(isOpen) => setOpenAt(isOpen ? pathname : undefined)}>
-      <Base.Trigger render={trigger} />
+      <Base.Trigger ref={takeFocus} render={trigger} />
       {/* It is outside of the page's regions, so it has to be one itself. */}
       <Base.Portal role="region" aria-label={text.common.menu}>
         <Base.Backdrop className="backdrop of-menu only-phone" />
