@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
-import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
+import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
 import { toEtag } from './etag.ts';
@@ -223,15 +223,6 @@ async function readDocument(answer: Response, name: string): Promise<XmlElement>
   // S3 can say 200 before it has failed.
   if (root?.name === 'Error') throw await toFailure(new Response(text, { status: 500 }), url);
   throw new Failure(exitCodes.failed, `${url} does not answer as an S3 store does: check the endpoint.`);
-}
-
-function findDocument(text: string): XmlElement | undefined {
-  try {
-    return parseXml(text);
-  } catch {
-    // Not XML, as a page of a web server.
-    return undefined;
-  }
 }
 
 async function toFailure(answer: Response | string, what: string): Promise<Failure> {

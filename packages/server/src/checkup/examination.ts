@@ -1,9 +1,10 @@
 import { hash, randomBytes } from 'node:crypto';
 import { createPresigner, createRequestSigner, uriEncode, uriEncodePath } from '@cadiz/sigv4';
 import type { XmlElement } from '@cadiz/store/xml-reader';
+import { findDocument } from '@cadiz/store/xml-reader';
 import type { Config } from '../settings/config.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { childrenOf, findDocument, textOf } from '../store/s3-answer.ts';
+import { childrenOf, textOf } from '../store/s3-answer.ts';
 import type { S3Settings } from '../store/s3-settings.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { type Answer, type Sent, send, sendByHand } from './requests.ts';

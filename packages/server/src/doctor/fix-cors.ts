@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { document, element, textElement } from '@cadiz/store/xml';
 import type { XmlElement } from '@cadiz/store/xml-reader';
+import { findDocument } from '@cadiz/store/xml-reader';
 import { codeOf, toReason } from '../checkup/checks/access.ts';
 import type { Examination } from '../checkup/examination.ts';
-import { childrenOf, findDocument, textOf } from '../store/s3-answer.ts';
+import { childrenOf, textOf } from '../store/s3-answer.ts';
 import type { Change } from './change.ts';
 
 const ownId = 'cadiz-doctor';

@@ -1,4 +1,4 @@
-import { parseXml, type XmlElement } from '@cadiz/store/xml-reader';
+import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import type { Problem } from '../problem.ts';
 import { type S3Answer, unavailable } from './s3-connection.ts';
 
@@ -32,16 +32,6 @@ export function refused(operation: string, answer: { status: number; text: strin
   const reason = code ? `${answer.status} (${code})` : `${answer.status}`;
   if (answer.status === 200 && !code) return unavailable(`The object store's answer to ${operation} cannot be read.`);
   return unavailable(`The object store refused the service's ${operation} request with ${reason}.`);
-}
-
-/** The document of an answer; undefined if its text is not XML. */
-export function findDocument(text: string): XmlElement | undefined {
-  try {
-    return parseXml(text);
-  } catch {
-    // Malformed XML is no document; every caller reports that in its own words.
-    return undefined;
-  }
 }
 
 export function childrenOf({ children }: XmlElement, name: string): XmlElement[] {

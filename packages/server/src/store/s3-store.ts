@@ -1,11 +1,12 @@
 import { createPresigner } from '@cadiz/sigv4';
 import { textElement } from '@cadiz/store/xml';
+import { findDocument } from '@cadiz/store/xml-reader';
 import { UnusableDependency } from '../telemetry/health.ts';
 import type { StoreRequest } from '../telemetry/observed.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import { createClockComparison, toAhead } from './clock-difference.ts';
 import type { ObjectStore, PeekedObject } from './object-store.ts';
-import { findDocument, findError } from './s3-answer.ts';
+import { findError } from './s3-answer.ts';
 import { createS3Connection, type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
 import { createS3Copy } from './s3-copy.ts';
 import { createS3Multipart } from './s3-multipart.ts';

@@ -41,6 +41,16 @@ export function parseXml(text: string): XmlElement {
   return new Reader(text.startsWith('\ufeff') ? text.slice(1) : text).readDocument();
 }
 
+/** The document of an answer; undefined if its text is not XML. */
+export function findDocument(text: string): XmlElement | undefined {
+  try {
+    return parseXml(text);
+  } catch {
+    // Malformed XML is no document; every caller reports that in its own words.
+    return undefined;
+  }
+}
+
 function malformed(what: string): S3Error {
   return new S3Error('MalformedXML', `The XML of the request ${what}.`);
 }

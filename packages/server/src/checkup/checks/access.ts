@@ -1,5 +1,6 @@
+import { findDocument } from '@cadiz/store/xml-reader';
 import { isFarApart, toAhead } from '../../store/clock-difference.ts';
-import { findDocument, findError, textOf } from '../../store/s3-answer.ts';
+import { findError, textOf } from '../../store/s3-answer.ts';
 import { type Check, failed, ok, warning } from '../check.ts';
 import type { Answer } from '../requests.ts';
 

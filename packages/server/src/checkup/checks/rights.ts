@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { document, element, textElement } from '@cadiz/store/xml';
-import { childrenOf, findDocument, findError, textOf } from '../../store/s3-answer.ts';
+import { findDocument } from '@cadiz/store/xml-reader';
+import { childrenOf, findError, textOf } from '../../store/s3-answer.ts';
 import { type Check, failed, ok, warning } from '../check.ts';
 import type { Examination } from '../examination.ts';
 import type { Answer } from '../requests.ts';
