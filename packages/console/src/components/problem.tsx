@@ -15,22 +15,23 @@ function translate({ code, issues }: CadizError, issue = issues[0]): string | un
 
 /** What happened, in the words of the service, or in those of the console if the service has not answered. */
 export function messageOf(error: unknown): string {
-  const code = isCadizError(error) ? error.code : undefined;
+  if (!isCadizError(error)) return error instanceof Error ? error.message : String(error);
+  const { code, status, message } = error;
   if (code === 'network_failed' || code === 'timed_out') return text.errors.unreachable;
   // The SDK's words are for programmers, and end with what a proxy has said.
-  if (isCadizError(error) && code === 'unexpected_answer') return text.errors.unexpected(error.status);
-  const words = isCadizError(error) ? translate(error) : undefined;
-  return words ?? (error instanceof Error ? error.message : String(error));
+  if (code === 'unexpected_answer') return text.errors.unexpected(status);
+  return translate(error) ?? message;
 }
 
 /** What a helper needs to know about an error; undefined if it is not an answer of the service. */
 export const detailsOf = (error: unknown): string | undefined =>
   isCadizError(error) && error.requestId ? `${error.code} ${error.requestId}: ${error.message}` : undefined;
 
-/** The problem of one field of a form, by the path that the service names. */
-export function problemOf(error: unknown, path: string): string | undefined {
-  const issue = isCadizError(error) ? error.issues.find((issue) => issue.path === path) : undefined;
-  return issue && isCadizError(error) ? (translate(error, issue) ?? issue.message) : undefined;
+/** The problem of a field of a form, or of an entry of its list, by the path that the service names. */
+export function problemOf(error: unknown, field: string): string | undefined {
+  if (!isCadizError(error)) return undefined;
+  const issue = error.issues.find(({ path }) => path === field || path.startsWith(`${field}.`));
+  return issue && (translate(error, issue) ?? issue.message);
 }
 
 /** An error: what happened, what to do, and the request id, copied in one click. */

@@ -22,7 +22,7 @@ export function NetworkStrip() {
             <b className="strong">{away === 'network' ? noNetwork : noAnswer}</b> {awayHint}
           </>
         ) : (
-          text.errors.waits(formatTime(until ?? 0))
+          until !== undefined && text.errors.waits(formatTime(until))
         )}
       </span>
       {away && (

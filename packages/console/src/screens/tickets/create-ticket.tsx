@@ -1,8 +1,9 @@
-import { type CreatedTicket, isCadizError } from '@cadiz/client';
+import type { CreatedTicket } from '@cadiz/client';
 import { useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Check, Field, Select } from '../../components/field.tsx';
 import { FormDialog } from '../../components/form-dialog.tsx';
+import { problemOf } from '../../components/problem.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { type Reach, ReachField } from '../keys/reach-field.tsx';
@@ -17,10 +18,6 @@ function listOf(words = ''): string[] | undefined {
   const list = words.split(/[\s,]+/).filter((word) => word !== '');
   return list.length > 0 ? list : undefined;
 }
-
-/** The problem of a field, or of an entry of its list. */
-const problemIn = (error: unknown, field: string) =>
-  isCadizError(error) ? error.issues.find(({ path }) => path.startsWith(field))?.message : undefined;
 
 interface CreateTicketProps {
   projectId: string;
@@ -71,7 +68,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
               max={10_000}
               defaultValue={20}
               required
-              problem={problemIn(error, 'maxFiles')}
+              problem={problemOf(error, 'maxFiles')}
             />
             <Field
               label={tickets.maxBytes}
@@ -80,7 +77,7 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
               pattern="[0-9]+([.,][0-9]+)?"
               defaultValue={100}
               required
-              problem={problemIn(error, 'maxBytes')}
+              problem={problemOf(error, 'maxBytes')}
               after={
                 <select
                   className="unit"
@@ -100,13 +97,13 @@ export function CreateTicket({ projectId, onClose, onCreated }: CreateTicketProp
             name="types"
             placeholder={tickets.everyType}
             hint={tickets.typesHint}
-            problem={problemIn(error, 'mimeTypes')}
+            problem={problemOf(error, 'mimeTypes')}
           />
           <Field
             label={tickets.origins}
             name="origins"
             hint={tickets.originsHint}
-            problem={problemIn(error, 'origins')}
+            problem={problemOf(error, 'origins')}
           />
           <Select
             label={tickets.lifetime}

@@ -1,8 +1,7 @@
-import { isCadizError } from '@cadiz/client';
 import type { Input } from '@cadiz/contract';
 import { codeOf } from '../../api.ts';
 import { Check, Field } from '../../components/field.tsx';
-import { messageOf, problemOf as problemAt } from '../../components/problem.tsx';
+import { messageOf, problemOf } from '../../components/problem.tsx';
 import { later } from '../../text/later.ts';
 import type { Fields } from '../entry/form.ts';
 import type { Webhook } from './webhook.ts';
@@ -23,13 +22,9 @@ export function toEndpoint({ url = '', types = '', description = '', ordered }: 
   };
 }
 
-/** What is wrong with a field, or with an entry of its list. */
-function problemOf(error: unknown, field: string): string | undefined {
-  if (!isCadizError(error)) return undefined;
-  if (field === 'url' && codeOf(error) === 'webhook_address_refused') return messageOf(error);
-  const issue = error.issues.find(({ path }) => path.split('.')[0] === field);
-  return issue && problemAt(error, issue.path);
-}
+/** What is wrong with the URL: that it is none, or that nothing is sent to its address. */
+const problemOfUrl = (error: unknown) =>
+  codeOf(error) === 'webhook_address_refused' ? messageOf(error) : problemOf(error, 'url');
 
 /** Where an endpoint is, and what it gets. @param webhook as it is now; undefined for a new one */
 export function WebhookFields({ webhook, error }: { webhook?: Webhook; error: unknown }) {
@@ -43,7 +38,7 @@ export function WebhookFields({ webhook, error }: { webhook?: Webhook; error: un
         placeholder="https://app.example.com/hooks/cadiz"
         required
         hint={webhooks.urlHint}
-        problem={problemOf(error, 'url')}
+        problem={problemOfUrl(error)}
       />
       <Field
         label={webhooks.description}
