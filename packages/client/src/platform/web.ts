@@ -8,7 +8,7 @@ export const usualConcurrency = 4;
 /** Only if the browser is sure of it: otherwise the service may still be out of reach. */
 export const isOffline = (): boolean => globalThis.navigator?.onLine === false;
 
-/** In IndexedDB; undefined where there is none, or where it may not be used. */
+/** Remembers uploads in IndexedDB; undefined if the browser has none, or does not allow it. */
 export function openResumeStore(): ResumeStore | undefined {
   try {
     return globalThis.indexedDB && openIndexedDb();
