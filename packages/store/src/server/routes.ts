@@ -88,7 +88,7 @@ const serviceOperations: Operations = {
     {
       name: 'ListBuckets',
       run: listBuckets,
-      query: ['prefix', 'max-buckets', 'continuation-token'],
+      query: ['prefix', 'bucket-region', 'max-buckets', 'continuation-token'],
       amzHeaders: [],
     },
   ],
