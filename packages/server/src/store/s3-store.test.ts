@@ -284,6 +284,7 @@ describe('head', () => {
       await expectUnavailable(adapter.peek('a', 2));
       await expectUnavailable(adapter.read('a'));
       await expectUnavailable(adapter.put('a', content));
+      await expectUnavailable(adapter.putPart('a', { uploadId: 'u', partNumber: 1 }, content));
       await expectUnavailable(adapter.copy('a', 'b', { sizeBytes: 2, etag: 'e' }));
     }
   });
