@@ -1,5 +1,6 @@
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { serve } from '@cadiz/http-server';
+import { OlderFormat } from '@cadiz/store';
 import type { Logger } from 'pino';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
@@ -104,13 +105,16 @@ export async function startService(config: Config, log: Logger): Promise<Running
     // Its folder is locked by now, or refused. Of two starts at once in one data folder, the one that is refused must not take
     // the folder of the store from the other.
     await Promise.race([openingDatabase, nextTurn()]);
-    const opening = [
+    const openStore = (mayConvert: boolean) =>
       keep(
         openObjectStore(config, secrets, log, {
+          mayConvert,
           onKeys: (keys) => noteKeys(keys),
           onRequest: (request) => metrics?.observeStore(request),
         }),
-      ),
+      );
+    const opening = [
+      openStore(false).catch(expectOlder),
       openingDatabase,
       // All features, half of the code, are loaded while the embedded database and store start in threads of their own.
       import('./http/app.ts'),
@@ -119,11 +123,12 @@ export async function startService(config: Config, log: Logger): Promise<Running
     ] as const;
     // If one fails, what the others have opened is closed.
     await Promise.allSettled(opening);
-    const [store, db, { createApp }, { createKinds }, { createJobs }] = await Promise.all(opening);
-    failures.push(store.failed, db.failed);
-
+    const [current, db, { createApp }, { createKinds }, { createJobs }] = await Promise.all(opening);
     const { applied } = await withDirectPool(config.database, db, (pool) => migrate(pool));
     log.debug({ applied }, 'Migrated the database');
+    // Only now: an earlier version, which would refuse the store from then on, can start again if this start fails before.
+    const store = current ?? (await openStore(true));
+    failures.push(store.failed, db.failed);
     if (db.kind === 'postgres') await requireRights(db.pool);
     if (config.database.kind === 'embedded') opened.push(await serveSnapshots(db, config.database.dataDir, log));
 
@@ -297,7 +302,14 @@ interface OpenedObjectStore {
   close(): Promise<void>;
 }
 
-interface StoreListener {
+/** @throws the error, unless it says that an earlier version has used the embedded store */
+function expectOlder(error: unknown): undefined {
+  if (!(error instanceof OlderFormat)) throw error;
+}
+
+interface StoreStart {
+  /** Whether an embedded store of an earlier version may be converted; if not, it is not opened (OlderFormat). */
+  mayConvert: boolean;
   /** Keys that have arrived in the embedded store. */
   onKeys(keys: readonly string[]): void;
   onRequest(request: StoreRequest): void;
@@ -307,12 +319,12 @@ async function openObjectStore(
   config: Config,
   secrets: ReturnType<typeof readOrMakeSecrets> | undefined,
   log: Logger,
-  told: StoreListener,
+  how: StoreStart,
 ): Promise<OpenedObjectStore> {
   const { objectStore } = config;
   if (objectStore.kind === 's3') {
     const settings = { ...objectStore, presignTtlSeconds: config.presignTtlSeconds };
-    const objects = createS3Store(settings, Date.now, told.onRequest);
+    const objects = createS3Store(settings, Date.now, how.onRequest);
     return {
       settings,
       objects,
@@ -322,10 +334,10 @@ async function openObjectStore(
     };
   }
   const embedded = { ...config, objectStore };
-  const thread = await startEmbeddedStore(embedded, secrets, log, told.onKeys);
+  const thread = await startEmbeddedStore(embedded, secrets, log, how);
   const settings = toEmbeddedS3Settings(embedded, secrets, thread.port);
-  const peek = peekEmbedded(thread, settings.bucket, told.onRequest);
-  const objects = createS3Store(settings, Date.now, told.onRequest, peek);
+  const peek = peekEmbedded(thread, settings.bucket, how.onRequest);
+  const objects = createS3Store(settings, Date.now, how.onRequest, peek);
   const drain = (milliseconds: number) => thread.close({ drainMilliseconds: milliseconds });
   return {
     settings,

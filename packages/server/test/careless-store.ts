@@ -39,7 +39,7 @@ export async function openCarelessStore(): Promise<CarelessStore> {
       return answer(204);
     }
     if (request.method === 'POST') return answer(501);
-    if (found === undefined) return answer(404);
+    if (found === undefined) return answer(404, '<Error><Code>NoSuchKey</Code><Message></Message></Error>');
     const etag = `"${createHash('md5').update(found).digest('hex')}"`;
     return answer(200, request.method === 'HEAD' ? '' : found, { 'content-length': Buffer.byteLength(found), etag });
   });

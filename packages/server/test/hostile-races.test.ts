@@ -15,7 +15,8 @@ import { recordReserved } from '../src/features/uploads/record-reserved.ts';
 import { closeDays } from '../src/features/usage/close-days.ts';
 import { findRoute } from '../src/http/router.ts';
 import { noteArrived } from '../src/tickets/note-arrived.ts';
-import { createServerDatabase, testableKinds } from './database.ts';
+import { dropReservations, giveBack } from '../src/tickets/reservations.ts';
+import { countWaiting, createServerDatabase, testableKinds } from './database.ts';
 import { requireDrained } from './drain-work.ts';
 import { createRandom } from './hostile/random.ts';
 import { insertOperation } from './operations.ts';
@@ -139,6 +140,10 @@ async function prepareScene(service: TestService, round: number): Promise<Scene>
     linkId: (await ask(ada, 'POST', '/api/storage/links', { fileId: files[0] })).id,
   };
 }
+
+type Keys = Parameters<typeof dropReservations>[1];
+
+const refuse: Recorder = () => Promise.reject(new Error('nothing is to be recorded here'));
 
 type Contestant = (service: TestService, scene: Scene) => Promise<Answer | unknown>;
 
@@ -643,6 +648,42 @@ describe.runIf(isTestable)('conflicting requests on two processes', () => {
       noteArrived(other.deps, storeKeys.toReversed()),
     ]);
     expect(noted.toSorted()).toEqual([0, 500]);
+  });
+
+  /** Where PostgreSQL reads the reservations from the start of their table, it meets the second before the first. */
+  test.each<[string, (deps: TestService['deps'], keys: Keys) => Promise<void>]>([
+    ['forgotten', ({ db }, keys) => dropReservations(db.kysely, keys)],
+    ['looked at later', (deps) => lookAtReservations(deps, new AbortController().signal, () => undefined, refuse)],
+  ])('reservations that are %s wait for those who give them back, who never wait for them', async (_, change) => {
+    const [service] = services as [TestService];
+    const { pool, kysely } = service.deps.db;
+    const projectId = await service.createProject(ada);
+    const { key } = await service.createKey(ada, projectId);
+    const wanted = { projectId, folderId: null, maxFiles: 2, maxBytes: 2 };
+    const { id, ticket } = (await service.call('POST', '/api/storage/tickets', { key, body: wanted })).body;
+    for (const fileName of ['a', 'b']) {
+      const body = { projectId, fileName, mimeType: 'text/plain', fileSize: 1, folderId: null };
+      expect((await service.call('POST', '/api/storage/uploads', { key: ticket, body })).status).toBe(200);
+    }
+    const { rows: keys } = await pool.query<Keys[number]>(
+      'select project_id, ticket_id, store_key from ticket_reservations where ticket_id = $1 order by store_key',
+      [id],
+    );
+    await pool.query('update ticket_reservations set look_at = now() where ticket_id = $1', [id]);
+    await pool.query('update ticket_reservations set look_at = now() where store_key = $1', [keys[0]?.store_key]);
+    const url = `${database.url}?options=${encodeURIComponent('-c enable_indexscan=off -c enable_bitmapscan=off')}`;
+    const withoutIndexes = await openDatabase({ kind: 'postgres', url, maxConnections: 2 });
+    const holder = await pool.connect();
+    await holder.query('begin');
+    await holder.query('select from ticket_reservations where store_key = $1 for update', [keys[0]?.store_key]);
+    const changes = [giveBack(kysely, keys, 'released', new Date())];
+    await expect.poll(() => countWaiting(service.deps.db)).toBe(1);
+    changes.push(change({ ...service.deps, db: withoutIndexes }, keys));
+    await expect.poll(() => countWaiting(service.deps.db)).toBe(2);
+    await holder.query('rollback');
+    holder.release();
+    await Promise.all(changes);
+    await withoutIndexes.close();
   });
 
   /** Each contestant meets each deletion this many times, each time with others around them. */

@@ -1,3 +1,4 @@
+export { OlderFormat } from './disk/index-db.ts';
 export { joinEtags } from './disk/join-parts.ts';
 export { lockFolder, StoreFolderInUse } from './disk/lock.ts';
 export type { Log } from './disk/log.ts';

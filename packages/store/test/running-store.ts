@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
@@ -100,6 +101,22 @@ export async function makeCheckedBucket({ client }: TestStore): Promise<string> 
   await client.send(new PutObjectCommand({ Bucket, Key: 'a', Body: 'hello', ChecksumAlgorithm: 'SHA256' }));
   await client.send(new PutObjectCommand({ Bucket, Key: 'b', Body: 'hello' }));
   return Bucket;
+}
+
+/** A digest of Node for an SDK (`checksumAlgorithms`), which brings only some of those of S3. */
+export function toSdkChecksum(name: string) {
+  return class {
+    hash = createHash(name);
+    update(chunk: Uint8Array): void {
+      this.hash.update(chunk);
+    }
+    async digest(): Promise<Uint8Array> {
+      return this.hash.digest();
+    }
+    reset(): void {
+      this.hash = createHash(name);
+    }
+  };
 }
 
 /** With the default settings of an SDK: it protects what it sends with a CRC32. */

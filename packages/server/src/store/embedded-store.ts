@@ -8,14 +8,15 @@ export type EmbeddedConfig = Omit<Config, 'objectStore'> & { objectStore: Embedd
 
 /**
  * Starts the embedded object store in a thread of its own.
+ * @param mayConvert whether a folder of an older version may be converted, which older versions refuse from then on
  * @param onKeys is told of the keys under which objects have arrived
- * @throws StoreFolderInUse, StoreFolderUnwritable, or the system error if the port is taken (`code` EADDRINUSE)
+ * @throws OlderFormat, StoreFolderInUse, StoreFolderUnwritable, or the system error if the port is taken (`code` EADDRINUSE)
  */
 export function startEmbeddedStore(
   config: EmbeddedConfig,
   secrets: Secrets | undefined,
   log: Logger,
-  onKeys?: (keys: readonly string[]) => void,
+  { mayConvert = true, onKeys }: { mayConvert?: boolean; onKeys?: (keys: readonly string[]) => void } = {},
 ): Promise<RunningStore> {
   const { objectStore, host } = config;
   return startStoreThread({
@@ -25,6 +26,7 @@ export function startEmbeddedStore(
     dataDir: objectStore.dataDir,
     // Someone who keeps a presigned URL until it expires must not replace a recorded object.
     presignedOverwrite: 'deny',
+    mayConvert,
     ...(onKeys && { onObjects: (objects) => onKeys(objects.map(({ key }) => key)) }),
     log: ({ level, message, ...rest }) => log[level]({ from: 'store', ...rest }, message),
   });

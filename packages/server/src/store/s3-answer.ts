@@ -1,5 +1,6 @@
 import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import type { Problem } from '../problem.ts';
+import { isAfter } from './byte-order.ts';
 import { type S3Answer, unavailable } from './s3-connection.ts';
 
 /** The error document of an S3 answer, whatever its status; undefined if the body is not one. */
@@ -65,6 +66,18 @@ export function requireWithin(prefix: string, listed: readonly { storeKey: strin
   throw unavailable('The object store lists keys that do not begin with the prefix that was asked for.');
 }
 
+/**
+ * Checks that a listing is in the order in which it is compared with rows, and goes on after its last key.
+ * @throws Problem store_unavailable
+ */
+export function requireInOrder(listed: readonly { storeKey: string }[]): void {
+  for (const [index, { storeKey }] of listed.entries()) {
+    const before = listed[index - 1];
+    if (before && !isAfter(storeKey, before.storeKey))
+      throw unavailable('The object store lists keys in another order than that of their bytes in UTF-8.');
+  }
+}
+
 /** An `Error` element of an answer as one string. */
 export function toReason({ code, message }: { code: string; message: string }): string {
   return message === '' ? code : `${code}: ${message}`;
@@ -77,6 +90,16 @@ export function requireCount(text: string): number {
     throw unavailable("The object store's answer has a size or a number that cannot be read.");
   }
   return count;
+}
+
+/**
+ * An ETag without its quotes. Without one, nobody could tell whether an object is still the one that was recorded.
+ * @throws Problem store_unavailable if there is none
+ */
+export function requireEtag(operation: string, etag: string | undefined): string {
+  const found = withoutQuotes(etag ?? '');
+  if (found === '') throw unavailable(`The object store's answer to ${operation} has no ETag.`);
+  return found;
 }
 
 /** Also without the mark of a proxy that may change how an answer is encoded (RFC 9110, 8.8.1): the store's ETag is what remains. */

@@ -1,7 +1,7 @@
 import { uriEncodePath } from '@cadiz/sigv4';
 import pLimit from 'p-limit';
 import type { NamedPart, ObjectFacts, ObjectStore } from './object-store.ts';
-import { findError, refused, requireDocument, textOf, withoutQuotes } from './s3-answer.ts';
+import { findError, refused, requireDocument, requireEtag, textOf, withoutQuotes } from './s3-answer.ts';
 import { type S3Answer, type S3Connection, unavailable } from './s3-connection.ts';
 
 const gibibyte = 1024 ** 3;
@@ -47,7 +47,7 @@ export function createS3Copy(connection: S3Connection, store: Store, limits = li
       await store.remove([storeKey]);
       return null;
     }
-    return { sizeBytes: source.sizeBytes, etag: withoutQuotes(textOf(result, 'ETag')) };
+    return { sizeBytes: source.sizeBytes, etag: requireEtag('CopyObject', textOf(result, 'ETag')) };
   }
 
   async function copyParts(sourceKey: string, storeKey: string, source: ObjectFacts): Promise<ObjectFacts | undefined> {

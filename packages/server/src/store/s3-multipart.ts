@@ -8,6 +8,7 @@ import {
   refused,
   requireCount,
   requireDocument,
+  requireEtag,
   requireWithin,
   textOf,
   toReason,
@@ -98,7 +99,7 @@ export function createS3Multipart(connection: S3Connection): Multipart {
       const query = { partNumber: `${partNumber}`, uploadId };
       const answer = await connection.call({ method: 'PUT', key, query, stream: content, isLong: true });
       if (answer.status !== 200) throw refused('UploadPart', answer);
-      return withoutQuotes(answer.headers.etag ?? '');
+      return requireEtag('UploadPart', answer.headers.etag);
     },
 
     completeMultipart: (key, uploadId, parts) => pRetry(() => complete(key, uploadId, parts), completionRetries),

@@ -11,6 +11,8 @@ import {
   refused,
   requireCount,
   requireDocument,
+  requireEtag,
+  requireInOrder,
   requireWithin,
   textOf,
   toError,
@@ -25,11 +27,25 @@ export function createS3Objects(
 ): Pick<ObjectStore, 'head' | 'headWithSha256' | 'peek' | 'read' | 'put' | 'list' | 'remove'> {
   async function headAnswer(key: string, headers: Record<string, string> = {}): Promise<Head | undefined> {
     const answer = await connection.call({ method: 'HEAD', key, headers });
-    if (answer.status === 404) return undefined;
+    if (answer.status === 404) {
+      await requireAbsent(key);
+      return undefined;
+    }
     if (answer.status !== 200) throw refused('HEAD', answer);
     const sizeBytes = Number(answer.headers['content-length']);
     if (!Number.isSafeInteger(sizeBytes)) throw unavailable("The object store's HEAD answer has no Content-Length.");
-    return { facts: { sizeBytes, etag: etagOf(answer.headers) }, headers: answer.headers };
+    return { facts: { sizeBytes, etag: requireEtag('HEAD', answer.headers.etag) }, headers: answer.headers };
+  }
+
+  /**
+   * The answer to HEAD has no body, so 404 may also be that of an absent bucket, or of a proxy: only the answer to GET says whose it is.
+   * @throws Problem store_unavailable if it does not say that there is no such object
+   */
+  async function requireAbsent(key: string): Promise<void> {
+    const answer = await connection.call({ method: 'GET', key, headers: toRange({ length: 1 }), enoughBytes: 1 });
+    if (isAbsent(answer)) return;
+    if (answer.status === 404) throw refused('GET', answer);
+    throw unavailable(`The object store answers HEAD with 404, and GET with ${answer.status}.`);
   }
 
   const head = async (key: string) => (await headAnswer(key))?.facts;
@@ -76,6 +92,7 @@ export function createS3Objects(
       modifiedAt: new Date(textOf(item, 'LastModified')),
     }));
     requireWithin(prefix, objects);
+    requireInOrder(objects);
     const more = textOf(result, 'IsTruncated') === 'true';
     return { objects, more, token: more ? textOf(result, 'NextContinuationToken') : undefined };
   }
@@ -107,7 +124,8 @@ export function createS3Objects(
         const sizeBytes = readSize(headers);
         // The whole object is not an answer to a range request.
         const fits = status === 206 || sizeBytes === 0 || range.range === undefined;
-        if (fits && sizeBytes !== undefined) return { body: response, sizeBytes, etag: etagOf(headers) };
+        const etag = withoutQuotes(headers.etag ?? '');
+        if (fits && sizeBytes !== undefined && etag !== '') return { body: response, sizeBytes, etag };
         response.destroy();
         throw unavailable("The object store's GET answer does not say which bytes it holds.");
       }
@@ -121,7 +139,7 @@ export function createS3Objects(
     async put(key, content) {
       const answer = await connection.call({ method: 'PUT', key, stream: content, isLong: true });
       if (answer.status !== 200) throw refused('PUT', answer);
-      return etagOf(answer.headers);
+      return requireEtag('PUT', answer.headers.etag);
     },
 
     async list(prefix, { startAfter, limit = 1000 } = {}): Promise<ObjectPage> {
@@ -195,11 +213,10 @@ function isWritableInXml(key: string): boolean {
   return !/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/.test(key);
 }
 
-/** An absent bucket is not an absent object; neither is one of a proxy that has lost its way to the store, and says so in a page. */
+/** An absent bucket is not an absent object; neither is one of a proxy that has lost its way to the store, whose answer is no document of S3. */
 function isAbsent(answer: Pick<S3Answer, 'status' | 'text'>): boolean {
-  if (answer.status !== 404) return false;
-  const code = findError(answer)?.code;
-  return code === undefined ? answer.text.trim() === '' : code !== 'NoSuchBucket';
+  const code = answer.status === 404 ? findError(answer)?.code : undefined;
+  return code !== undefined && code !== 'NoSuchBucket';
 }
 
 function toRange({ start = 0, length }: ReadOptions): Record<string, string> {
@@ -224,13 +241,9 @@ function readFacts(answer: S3Answer, length: number): ObjectFacts {
   if (sizeBytes === undefined || !isStart || bytes.length < Math.min(length, sizeBytes)) {
     throw unavailable("The object store's GET answer does not say which bytes it holds.");
   }
-  return { sizeBytes, etag: etagOf(headers) };
+  return { sizeBytes, etag: requireEtag('GET', headers.etag) };
 }
 
 function withoutBody(facts: ObjectFacts | undefined): (ObjectFacts & { body: Readable }) | undefined {
   return facts && { ...facts, body: Readable.from([]) };
-}
-
-function etagOf(headers: IncomingHttpHeaders): string {
-  return withoutQuotes(headers.etag ?? '');
 }

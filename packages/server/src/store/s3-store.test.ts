@@ -244,6 +244,21 @@ describe('head', () => {
     expect(error.message).toContain(String(status));
   });
 
+  const ofProxy = 'HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n';
+  test.each([
+    ['in nothing else', ofProxy],
+    ['in words of its own', 'HTTP/1.1 404 Not Found\r\nContent-Length: 9\r\n\r\nnot found'],
+    ['for the bucket', 'HTTP/1.1 404 No\r\nContent-Length: 40\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>'],
+    ['although there is an object', 'HTTP/1.1 206 OK\r\nContent-Range: bytes 0-0/7\r\nContent-Length: 1\r\n\r\na'],
+  ])('answered 404 %s is store_unavailable, as the object may be there', async (_how, toGet) => {
+    const endpoint = await serveRaw((socket, _nth, request) =>
+      socket.write(request.startsWith('HEAD') ? ofProxy : toGet),
+    );
+    const adapter = adapterWith({ endpoint });
+    expect((await expectUnavailable(adapter.head('a'))).message).toContain('404');
+    await expectUnavailable(adapter.headWithSha256('a'));
+  });
+
   test('answered with something that is not HTTP is store_unavailable', async () => {
     const endpoint = await serveRaw((socket) => socket.write('hello\r\n\r\n'));
     await expectUnavailable(adapterWith({ endpoint }).head('a'));
@@ -252,6 +267,26 @@ describe('head', () => {
   test('answered 200 without a length does not pass for an object of known size', async () => {
     const endpoint = await serveRaw((socket) => socket.write('HTTP/1.1 200 OK\r\nETag: "e"\r\n\r\n'));
     await expectUnavailable(adapterWith({ endpoint }).head('a'));
+  });
+
+  test('answered without an ETag is store_unavailable, and so is every other fact of an object', async () => {
+    for (const etag of ['', 'ETag: ""\r\n']) {
+      const result = '<CopyObjectResult><ETag></ETag></CopyObjectResult>';
+      const endpoint = await serveRaw((socket, _nth, request) => {
+        const body = request.includes('x-amz-copy-source') ? result : 'ab';
+        socket.write(
+          `HTTP/1.1 200 OK\r\n${etag}Content-Length: ${body.length}\r\n\r\n${request.startsWith('HEAD') ? '' : body}`,
+        );
+      });
+      const adapter = adapterWith({ endpoint });
+      const content = { open: () => Readable.from(['ab']), sizeBytes: 2, sha256: hash('sha256', 'ab', 'hex') };
+      await expectUnavailable(adapter.head('a'));
+      await expectUnavailable(adapter.peek('a', 2));
+      await expectUnavailable(adapter.read('a'));
+      await expectUnavailable(adapter.put('a', content));
+      await expectUnavailable(adapter.putPart('a', { uploadId: 'u', partNumber: 1 }, content));
+      await expectUnavailable(adapter.copy('a', 'b', { sizeBytes: 2, etag: 'e' }));
+    }
   });
 });
 
@@ -499,6 +534,7 @@ describe('peek', () => {
     'HTTP/1.1 206 OK\r\nContent-Range: bytes 5-9/10\r\nContent-Length: 5\r\n\r\nhello',
     'HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n',
     'HTTP/1.1 404 No\r\nContent-Length: 41\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>\n',
+    'HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n',
     'HTTP/1.1 404 No\r\nContent-Length: 18\r\n\r\n404 page not found',
     'HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n',
   ])('answered %j is store_unavailable', async (answer) => {
@@ -584,16 +620,19 @@ describe('read', () => {
   });
 
   test('that is cut off is an error, not a shorter object', async () => {
-    const endpoint = await serveRaw((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello'));
+    const endpoint = await serveRaw((socket) =>
+      socket.end('HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 100\r\n\r\nhello'),
+    );
     const object = await adapterWith({ endpoint }).read('a');
     await failureOf(buffer(object?.body ?? Readable.from([])));
   });
 
   test.each([
-    ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', {}],
-    ['HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n', { start: 5 }],
+    ['HTTP/1.1 200 OK\r\nETag: "e"\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n', {}],
+    ['HTTP/1.1 200 OK\r\nETag: "e"\r\nContent-Length: 100\r\n\r\n', { start: 5 }],
     ['HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n', {}],
     ['HTTP/1.1 404 No\r\nContent-Length: 41\r\n\r\n<Error><Code>NoSuchBucket</Code></Error>\n', {}],
+    ['HTTP/1.1 404 No\r\nContent-Length: 0\r\n\r\n', {}],
     ['HTTP/1.1 404 No\r\nContent-Length: 18\r\n\r\n404 page not found', {}],
     ['HTTP/1.1 503 No\r\nContent-Length: 100\r\n\r\n', {}],
   ])('answered %j is store_unavailable', async (answer, options) => {
@@ -660,7 +699,7 @@ describe('list', () => {
     const endpoint = await serveRaw((socket, _nth, request) => {
       const body = `<ListBucketResult>${pages[Math.min(asked.length, pages.length - 1)]}</ListBucketResult>`;
       asked.push(new URL(request.split(' ', 2)[1] ?? '', 'http://store').searchParams);
-      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+      socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
     });
     return { adapter: adapterWith({ endpoint }), asked };
   }
@@ -698,6 +737,16 @@ describe('list', () => {
     const { adapter } = await serveListings(`${entry('p/a')}${entry('q/b')}`);
     const { message } = await expectUnavailable(adapter.list('p/'));
     expect(message).toContain('prefix');
+  });
+
+  test.each([
+    ['out of order', ['p/b', 'p/a']],
+    ['in the order of UTF-16', ['p/\u{1f44d}', 'p/\uff5e']],
+    ['with the same one twice', ['p/a', 'p/a']],
+  ])('of keys %s is store_unavailable, as what is compared with rows would be missed', async (_what, keys) => {
+    const { adapter } = await serveListings(keys.map(entry).join(''));
+    const { message } = await expectUnavailable(adapter.list('p/'));
+    expect(message).toContain('order');
   });
 
   test('answered with too long an answer is store_unavailable', async () => {

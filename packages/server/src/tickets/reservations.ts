@@ -149,14 +149,19 @@ const giveBackSql = `
   update tickets set used_files = used_files - given.files, used_bytes = used_bytes - given.bytes
   from given where project_id = $1 and id = $2 and given.files > 0`;
 
-/** Forgets reservations that are over. */
+/** Forgets reservations of one ticket that are over. Locks them in the order in which others do. */
 export async function dropReservations(kysely: Kysely<Schema>, keys: readonly Key[]): Promise<void> {
   const [first] = keys;
   if (!first) return;
   await sql`
     delete from ticket_reservations
-    where project_id = ${first.project_id} and ticket_id = ${first.ticket_id}
-      and store_key = any(${keys.map(({ store_key }) => store_key)}::text[])`.execute(kysely);
+    using (select store_key from ticket_reservations
+           where project_id = ${first.project_id} and ticket_id = ${first.ticket_id}
+             and store_key = any(${keys.map(({ store_key }) => store_key)}::text[])
+           order by store_key for update) as over
+    where ticket_reservations.project_id = ${first.project_id} and ticket_reservations.store_key = over.store_key`.execute(
+    kysely,
+  );
 }
 
 /** Gives back what an upload in parts had reserved, in the transaction that aborts it. */

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type CrcAlgorithm, openCrc } from './crc.ts';
 
-/** "Checking object integrity" in the Amazon S3 user guide. */
-export const checksumBytes = { CRC32: 4, CRC32C: 4, CRC64NVME: 8, SHA1: 20, SHA256: 32 } as const;
+/** Those of S3 without xxHash, which Node cannot compute ("Checking object integrity" in the Amazon S3 user guide). */
+export const checksumBytes = { CRC32: 4, CRC32C: 4, CRC64NVME: 8, MD5: 16, SHA1: 20, SHA256: 32, SHA512: 64 } as const;
 
 export type ChecksumAlgorithm = keyof typeof checksumBytes;
 export const checksumAlgorithms = Object.keys(checksumBytes) as ChecksumAlgorithm[];
@@ -22,8 +22,7 @@ export interface ObjectChecksum extends Checksum {
 
 /** A running checksum; call `digest` once. */
 export function openDigest(algorithm: ChecksumAlgorithm): { update(chunk: Buffer): unknown; digest(): Buffer } {
-  if (algorithm === 'SHA1' || algorithm === 'SHA256') return createHash(algorithm.toLowerCase());
-  return openCrc(algorithm);
+  return isCrc(algorithm) ? openCrc(algorithm) : createHash(algorithm.toLowerCase());
 }
 
 /** CRCs of parts can be combined to that of the whole; but other bytes with the same one are easily made. */

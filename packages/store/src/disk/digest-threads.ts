@@ -1,23 +1,24 @@
 import { availableParallelism } from 'node:os';
 import { Worker } from 'node:worker_threads';
-import type { DigestName, Digests, RunningDigests } from './digest.ts';
+import type { ChecksumAlgorithm } from './checksum.ts';
+import type { Digests, RunningDigests } from './digest.ts';
 
 export type ToDigestWorker =
   | { kind: 'slots'; slots: SharedArrayBuffer[] }
-  | { kind: 'open'; id: number; names: DigestName[] }
+  | { kind: 'open'; id: number; names: ChecksumAlgorithm[] }
   | { kind: 'update'; id: number; slot: number; bytes: number }
   | { kind: 'finish'; id: number }
   | { kind: 'discard'; id: number };
 export type FromDigestWorker =
   | { kind: 'free'; slot: number }
-  | { kind: 'finished'; id: number; digests: [DigestName, Uint8Array][] };
+  | { kind: 'finished'; id: number; digests: [ChecksumAlgorithm, Uint8Array][] };
 
 /**
  * Threads that digest large bodies, so that the store's thread can receive the next bytes meanwhile: MD5 is slower than
  * the rest of an upload together. They are started when first needed, at most one fewer than there are cores.
  */
 export interface DigestThreads {
-  open(names: Iterable<DigestName>): RunningDigests;
+  open(names: Iterable<ChecksumAlgorithm>): RunningDigests;
   close(): Promise<void>;
 }
 
@@ -25,7 +26,7 @@ interface DigestThread {
   /** Digests under way. */
   load(): number;
   hasEnded(): boolean;
-  open(names: DigestName[]): RunningDigests;
+  open(names: ChecksumAlgorithm[]): RunningDigests;
   end(): Promise<unknown>;
 }
 
@@ -131,7 +132,7 @@ function startThread(): DigestThread {
     tell({ kind: 'update', id, slot, bytes: filled });
   }
 
-  function openDigests(names: DigestName[]): RunningDigests {
+  function openDigests(names: ChecksumAlgorithm[]): RunningDigests {
     lastId += 1;
     const id = lastId;
     let gathered: Buffer[] = [];

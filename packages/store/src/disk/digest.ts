@@ -1,10 +1,6 @@
-import { createHash } from 'node:crypto';
 import { type ChecksumAlgorithm, openDigest } from './checksum.ts';
 
-/** How bytes are digested. The MD5 is the ETag, of most. */
-export type DigestName = 'MD5' | ChecksumAlgorithm;
-
-export type Digests = ReadonlyMap<DigestName, Buffer>;
+export type Digests = ReadonlyMap<ChecksumAlgorithm, Buffer>;
 
 /** Several running digests of the same bytes. */
 export interface RunningDigests {
@@ -17,8 +13,8 @@ export interface RunningDigests {
 }
 
 /** In this thread. */
-export function openDigests(names: Iterable<DigestName>): RunningDigests {
-  const running = [...new Set(names)].map((name) => ({ name, digest: openOne(name) }));
+export function openDigests(names: Iterable<ChecksumAlgorithm>): RunningDigests {
+  const running = [...new Set(names)].map((name) => ({ name, digest: openDigest(name) }));
   return {
     update: (chunk) => {
       for (const { digest } of running) digest.update(chunk);
@@ -27,8 +23,4 @@ export function openDigests(names: Iterable<DigestName>): RunningDigests {
     finish: async () => new Map(running.map(({ name, digest }) => [name, digest.digest()])),
     discard: () => undefined,
   };
-}
-
-function openOne(name: DigestName) {
-  return name === 'MD5' ? createHash('md5') : openDigest(name);
 }

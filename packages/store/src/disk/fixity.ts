@@ -1,15 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { type Checksum, type ChecksumAlgorithm, isCrc } from './checksum.ts';
-import type { DigestName } from './digest.ts';
 
 /** How stored bytes can be checked: the digest of this name must have this value, as `toValue` writes it. */
 export interface Fixity {
-  name: DigestName;
+  name: ChecksumAlgorithm;
   value: string;
 }
 
-/** A digest as headers have it: MD5 in hex, as in an ETag, and checksums in Base64. */
-export function toValue(name: DigestName, digest: Buffer): string {
+/** MD5 in hex, as in an ETag, and others in Base64. */
+export function toValue(name: ChecksumAlgorithm, digest: Buffer): string {
   return digest.toString(name === 'MD5' ? 'hex' : 'base64');
 }
 
@@ -32,6 +31,7 @@ export function needsMd5({
   once?: boolean | undefined;
 }): boolean {
   if (md5 !== undefined || checksum === undefined || size < withoutMd5Bytes) return true;
+  if (checksum.algorithm === 'MD5') return true;
   return once === true && isCrc(checksum.algorithm);
 }
 
@@ -46,5 +46,9 @@ export function makeEtag(): string {
 /** Of bytes that were received in one piece: by their ETag if it is their MD5, otherwise by their checksum. */
 export function fixityOf({ etag, checksum }: { etag: string; checksum?: Checksum | undefined }): Fixity {
   if (/^[0-9a-f]{32}$/.test(etag) || !checksum) return { name: 'MD5', value: etag };
-  return { name: checksum.algorithm, value: checksum.value };
+  return fixityOfChecksum(checksum);
+}
+
+export function fixityOfChecksum({ algorithm, value }: Checksum): Fixity {
+  return { name: algorithm, value: toValue(algorithm, Buffer.from(value, 'base64')) };
 }

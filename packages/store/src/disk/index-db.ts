@@ -106,20 +106,32 @@ const separator = Buffer.from([0]);
 /** Stands for an object, a bucket or an upload whose record is broken: only that it exists is known. */
 const unreadable: Content = { size: -1, etag: '' };
 
+/** The index has the format of an older version, and may not be converted yet. */
+export class OlderFormat extends Error {
+  constructor() {
+    super('An older version has used the object store, whose format is to stay as it is.');
+    this.name = 'OlderFormat';
+  }
+}
+
 export interface IndexOptions {
   onBroken?(broken: BrokenRecord): void;
   /** Leave an index with an older format as it is. */
   unchanged?: boolean;
+  /** Whether an index with an older format may get that of this version, so that older versions refuse it; default: true */
+  mayConvert?: boolean | undefined;
 }
 
 /**
  * Opens (or creates) the index in `folder`. The caller holds the lock on the data folder, and has checked the file.
  *
- * @throws Error if its format is unknown, or its own state cannot be read
+ * @throws OlderFormat, or Error if its format is unknown, or its own state cannot be read
  */
-export async function openIndexDb(folder: string, { onBroken, unchanged }: IndexOptions = {}): Promise<IndexDb> {
+export async function openIndexDb(folder: string, options: IndexOptions = {}): Promise<IndexDb> {
+  const { onBroken, unchanged, mayConvert = true } = options;
   const tables = await openIndexTables(folder, onBroken);
   try {
+    if (!mayConvert && tables.isOlder()) throw new OlderFormat();
     if (!unchanged) await (tables.position().history === undefined ? tables.beginHistory(0) : tables.claim());
     return toIndexDb(tables);
   } catch (error) {

@@ -72,6 +72,8 @@ export interface IndexTables {
   position(): Position;
   /** Starts a history of its own at this sequence. Older versions refuse the folder from then on. */
   beginHistory(sequence: number): Promise<void>;
+  /** Whether it has been used by older versions only, which do not refuse it yet. */
+  isOlder(): boolean;
   /** Makes sure that older versions refuse the folder, also if one of them has begun the history. */
   claim(): Promise<void>;
   follow(follower: Follower): void;
@@ -237,6 +239,11 @@ export async function openIndexTables(
         meta.put('history', randomBytes(16).toString('hex'));
         writeSequence(sequence);
       }),
+    isOlder: () => {
+      const format = meta.get('format');
+      // The first format has no number, and neither has a new index.
+      return format === undefined ? [...told.buckets.entries()].length > 0 : format !== ownFormat;
+    },
     claim: async () => {
       if (meta.get('format') !== ownFormat) await committer.commit(() => meta.put('format', ownFormat));
     },

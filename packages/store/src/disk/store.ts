@@ -77,7 +77,8 @@ export interface OpenStore {
  * Opens the data folder: locks it, makes sure that the index belongs to the files beside it, and clears away what a
  * crash left behind.
  *
- * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable
+ * @param mayConvert as for `openIndexDb`
+ * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable, OlderFormat
  */
 export async function openStoreFolder(
   dataDir: string,
@@ -85,6 +86,7 @@ export async function openStoreFolder(
     Store,
     'region' | 'maxObjectBytes' | 'presignedOverwrite' | 'keepWaitingMilliseconds' | 'onObject' | 'now' | 'log'
   >,
+  mayConvert?: boolean,
 ): Promise<OpenStore> {
   const folder = resolve(dataDir);
   const lock = await lockWritable(folder);
@@ -94,7 +96,7 @@ export async function openStoreFolder(
   };
   try {
     if (!(await requireIndexFile(folder, { thorough: false }))) await requireSomeRoom(folder);
-    const index = await openIndexDb(join(folder, 'index'), { onBroken: logBroken(settings.log) });
+    const index = await openIndexDb(join(folder, 'index'), { onBroken: logBroken(settings.log), mayConvert });
     closers.push(index.close);
     const journal = await openJournal({ folder, tables: index.tables, log: settings.log });
     closers.push(journal.close);

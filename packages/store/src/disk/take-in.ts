@@ -1,4 +1,5 @@
-import { type DigestName, openDigests } from './digest.ts';
+import type { ChecksumAlgorithm } from './checksum.ts';
+import { openDigests } from './digest.ts';
 import type { Progress } from './room.ts';
 import type { Store } from './store.ts';
 
@@ -9,7 +10,7 @@ export type StoredBytes = { blob: string } | { bytes: Buffer };
 export interface Taken {
   size: number;
   /** A digest that was asked for. */
-  digest(name: DigestName): Buffer;
+  digest(name: ChecksumAlgorithm): Buffer;
 }
 
 export interface Incoming {
@@ -17,7 +18,7 @@ export interface Incoming {
   read(): AsyncIterable<Buffer>;
   /** If more bytes arrive, the rest is not read, and `check` sees a size above this. */
   mostBytes: number;
-  digests: readonly DigestName[];
+  digests: readonly ChecksumAlgorithm[];
   /** Whether a pack may hold them, if there are few. */
   mayBePacked: boolean;
 }
@@ -73,7 +74,7 @@ export async function takeIn<T>(
         if (digesting || writing) await Promise.all([digesting, writing]);
       }
       const finished = await running.finish();
-      const digest = (name: DigestName) => finished.get(name) ?? fail(name);
+      const digest = (name: ChecksumAlgorithm) => finished.get(name) ?? fail(name);
       const checked = check({ size, digest });
       return { stored: await destination.seal(), checked };
     } catch (error) {
@@ -86,7 +87,7 @@ export async function takeIn<T>(
   }
 }
 
-function fail(name: DigestName): never {
+function fail(name: ChecksumAlgorithm): never {
   throw new Error(`${name} was not requested.`);
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Checksum } from './checksum.ts';
 import { type Digests, openDigests } from './digest.ts';
 import { Damaged, systemCode } from './disk-error.ts';
-import { type Fixity, fixityOf, toValue } from './fixity.ts';
+import { type Fixity, fixityOf, fixityOfChecksum, toValue } from './fixity.ts';
 import type { ObjectRecord } from './index-record.ts';
 import { joinChecksums, joinEtags } from './join-parts.ts';
 import { isThere } from './journal.ts';
@@ -160,7 +160,7 @@ export async function verifyObjects(verification: Verification): Promise<Referre
 /** All that is known of the bytes: their checksum, too, if their ETag is their MD5. */
 function fixitiesOf(expected: ExpectedBytes): Fixity[] {
   const { checksum } = expected;
-  return [fixityOf(expected), ...(checksum ? [{ name: checksum.algorithm, value: checksum.value }] : [])];
+  return [fixityOf(expected), ...(checksum ? [fixityOfChecksum(checksum)] : [])];
 }
 
 /** What is wrong with how an object is made of its parts, if anything. */

@@ -12,6 +12,7 @@ import {
 import { join } from 'node:path';
 import {
   CompleteMultipartUploadCommand,
+  CopyObjectCommand,
   CreateMultipartUploadCommand,
   DeleteObjectCommand,
   PutObjectCommand,
@@ -20,8 +21,10 @@ import {
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { flipInPack } from '../../test/damage.ts';
 import { beginUpload, partBytes, partOf, sendPart, uploadInParts } from '../../test/multipart.ts';
-import { bucket, filed, listFiles, newFolder, startStore, type TestStore } from '../../test/running-store.ts';
+import { bucket, filed, listFiles, newFolder, send, startStore, type TestStore } from '../../test/running-store.ts';
 import { runCli } from '../../test/store-process.ts';
+import { checksumHeader } from '../protocol/checksum-header.ts';
+import { checksumAlgorithms, checksumOf } from './checksum.ts';
 import { openIndexDb } from './index-db.ts';
 import { StoreFolderInUse } from './lock.ts';
 import { NoStoreFolder } from './require-index.ts';
@@ -123,6 +126,21 @@ test('a flipped bit is found in bytes of which only the checksum is known', asyn
   expect((await verify()).problems).toEqual([
     { kind: 'rotten', subject: `${bucket}/checked`, sentence: expect.stringContaining('SHA256') },
   ]);
+});
+
+test('no stored checksum is taken for damage, of whatever kind and size', async () => {
+  await inStore(async ({ client, presign }) => {
+    for (const algorithm of checksumAlgorithms) {
+      for (const body of [Buffer.from('small'), partOf(partBytes, 3)]) {
+        const key = `${algorithm}-${body.length}`;
+        const headers = { [checksumHeader(algorithm)]: checksumOf(algorithm, body) };
+        expect((await send('PUT', presign('PUT', key, { headers }), { headers, body })).status).toBe(200);
+        const copy = { Bucket: bucket, Key: `${key}-copy`, CopySource: `${bucket}/${key}` };
+        await client.send(new CopyObjectCommand(copy));
+      }
+    }
+  });
+  expect((await verify()).problems).toEqual([]);
 });
 
 test('the checksum that an object or part was stored with is verified, besides its MD5', async () => {

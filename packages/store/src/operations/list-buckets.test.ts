@@ -35,6 +35,13 @@ test('with a prefix, and in pages', async () => {
   expect(seen).toEqual(['alpha', 'alpha-2', bucket, 'zoo']);
 });
 
+test('of a region: all of them in that of the store, and none elsewhere', async () => {
+  const inRegion = async (BucketRegion: string) =>
+    names(await store.client.send(new ListBucketsCommand({ BucketRegion, Prefix: 'alpha' })));
+  expect(await inRegion('us-east-1')).toEqual(['alpha', 'alpha-2']);
+  expect(await inRegion('eu-central-1')).toEqual([]);
+});
+
 test('needs a signature and a valid number', async () => {
   const refused = await send('GET', `${store.endpoint}/`);
   expect([refused.status, refused.code]).toEqual([403, 'AccessDenied']);

@@ -6,7 +6,7 @@ import { document, element, textElement } from '../protocol/xml.ts';
 const maxBuckets = 10_000;
 
 /**
- * GET /: all buckets by name, or those with a prefix, in pages of `max-buckets`.
+ * GET /: all buckets by name, or those with a prefix or in a region, in pages of `max-buckets`. They are all in the store's.
  *
  * @throws S3Error InvalidArgument
  */
@@ -15,7 +15,9 @@ export async function listBuckets(call: Call): Promise<void> {
   const prefix = query.get('prefix') ?? '';
   const after = query.get('continuation-token') ?? '';
   const limit = readMaxBuckets(query.get('max-buckets'));
-  const buckets = store.index.buckets().filter(({ name }) => name.startsWith(prefix) && name > after);
+  const isElsewhere = (query.get('bucket-region') ?? store.region) !== store.region;
+  const all = isElsewhere ? [] : store.index.buckets();
+  const buckets = all.filter(({ name }) => name.startsWith(prefix) && name > after);
   const page = buckets.slice(0, limit);
   const last = buckets.length > limit ? page.at(-1) : undefined;
   const lines = page.map(({ name, record }) => {

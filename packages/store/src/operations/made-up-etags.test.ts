@@ -26,21 +26,27 @@ const checked = (body: Buffer, algorithm: (typeof checksumAlgorithms)[number] = 
 const etagOf = ({ status, headers }: Answer) => (status === 200 ? headers.etag : status);
 
 describe('the ETag', () => {
-  test.each(checksumAlgorithms)('of a large body with its %s does not look like an MD5', async (algorithm) => {
-    const etag = etagOf(await put('large', large, checked(large, algorithm)));
-    expect(etag).toMatch(madeUp);
-    const got = await send('GET', store.presign('GET', 'large'));
-    expect([got.headers.etag, md5(got.body)]).toEqual([etag, md5(large)]);
-    const unchanged = await send('GET', store.presign('GET', 'large'), { headers: { 'if-none-match': String(etag) } });
-    expect(unchanged.status).toBe(304);
-    // The same bytes again are another upload.
-    expect(etagOf(await put('large', large, checked(large, algorithm)))).not.toBe(etag);
-  });
+  test.each(checksumAlgorithms.filter((algorithm) => algorithm !== 'MD5'))(
+    'of a large body with its %s does not look like an MD5',
+    async (algorithm) => {
+      const etag = etagOf(await put('large', large, checked(large, algorithm)));
+      expect(etag).toMatch(madeUp);
+      const got = await send('GET', store.presign('GET', 'large'));
+      expect([got.headers.etag, md5(got.body)]).toEqual([etag, md5(large)]);
+      const unchanged = await send('GET', store.presign('GET', 'large'), {
+        headers: { 'if-none-match': String(etag) },
+      });
+      expect(unchanged.status).toBe(304);
+      // The same bytes again are another upload.
+      expect(etagOf(await put('large', large, checked(large, algorithm)))).not.toBe(etag);
+    },
+  );
 
   test('is the MD5 of a large body without a checksum, of a small one, and of one that comes with its MD5', async () => {
     const contentMd5 = { 'content-md5': Buffer.from(md5(large), 'hex').toString('base64') };
     const small = large.subarray(1);
     expect(etagOf(await put('plain', large))).toBe(`"${md5(large)}"`);
+    expect(etagOf(await put('checked', large, checked(large, 'MD5')))).toBe(`"${md5(large)}"`);
     expect(etagOf(await put('small', small, checked(small)))).toBe(`"${md5(small)}"`);
     expect(etagOf(await put('both', large, { ...checked(large), ...contentMd5 }))).toBe(`"${md5(large)}"`);
   });

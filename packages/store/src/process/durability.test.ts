@@ -20,7 +20,7 @@ import {
   until,
 } from '../../test/running-store.ts';
 import { runCli, startProcess } from '../../test/store-process.ts';
-import { openIndexDb } from '../disk/index-db.ts';
+import { OlderFormat, openIndexDb } from '../disk/index-db.ts';
 import { maxPackedBytes } from '../disk/take-in.ts';
 
 const digest = (body: Buffer | string) => createHash('sha256').update(body).digest('hex');
@@ -194,6 +194,14 @@ test('a folder from an older version opens as it is, and its small objects move 
   }
   await root.close();
 
+  const readFormat = async () => {
+    const index = openOld();
+    const format = index.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' }).get('format')?.toString();
+    await index.close();
+    return format;
+  };
+  await expect(startStore({ dataDir: data, mayConvert: false })).rejects.toThrow(OlderFormat);
+  expect(await readFormat()).toBe('2');
   const store = await startStore({ dataDir: data });
   expect((await send('GET', store.presign('GET', 'old 7'))).text).toBe(bodies.get('old 7'));
   expect((await send('PUT', store.presign('PUT', 'new'), { body: 'new' })).status).toBe(200);
@@ -224,8 +232,6 @@ test('a folder from an older version opens as it is, and its small objects move 
   const third = await startStore({ dataDir: data });
   await readAll(third);
   await third.close();
-  const after = openOld();
-  const meta = after.openDB<Buffer, string>({ name: 'meta', encoding: 'binary' });
-  expect(meta.get('format')?.toString()).toMatch(/^4#/);
-  await after.close();
+  expect(await readFormat()).toMatch(/^4#/);
+  await (await startStore({ dataDir: data, mayConvert: false })).close();
 });

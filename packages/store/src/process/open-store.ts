@@ -33,6 +33,11 @@ export interface StoreOptions {
    * done; default: 10 s
    */
   keepWaitingMilliseconds?: number;
+  /**
+   * Whether a folder of an older version may be converted, so that older versions refuse it from then on. If not, such a
+   * folder is not opened (OlderFormat). Default: true
+   */
+  mayConvert?: boolean;
   /** Called for each object that was put in one request, once it is durable. */
   onObject?: (bucket: string, key: string) => void;
 }
@@ -63,12 +68,12 @@ const fiveGib = 5 * 1024 ** 3;
 /**
  * Opens a store and listens, in this thread.
  *
- * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable, or the system's error when the port is taken (`code` EADDRINUSE)
+ * @throws StoreFolderInUse, StoreFolderUnwritable, IndexUnusable, OlderFormat, or the system's error when the port is taken (`code` EADDRINUSE)
  */
 export async function openStore(options: StoreOptions): Promise<RunningStore> {
   const { accessKeyId, secretAccessKey } = options;
   if (accessKeyId === '' || secretAccessKey === '') throw new Error('The store needs an access key id and a secret.');
-  const { store, close } = await openStoreFolder(options.dataDir, {
+  const settings = {
     region: options.region ?? 'us-east-1',
     maxObjectBytes: options.maxObjectBytes ?? fiveGib,
     presignedOverwrite: options.presignedOverwrite ?? 'allow',
@@ -76,7 +81,8 @@ export async function openStore(options: StoreOptions): Promise<RunningStore> {
     onObject: options.onObject ?? (() => undefined),
     now: options.now ?? Date.now,
     log: options.log ?? (() => undefined),
-  });
+  };
+  const { store, close } = await openStoreFolder(options.dataDir, settings, options.mayConvert);
   const limits = {
     idleMilliseconds: options.idleMilliseconds ?? defaultIdleMilliseconds,
     slowBodyMilliseconds: options.slowBodyMilliseconds ?? defaultSlowBodyMilliseconds,

@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads';
+import { OlderFormat } from '../disk/index-db.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import type { Log } from '../disk/log.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
@@ -18,6 +19,7 @@ export type FromWorker =
       error:
         | { type: 'in-use'; folder: string; holder: string }
         | { type: 'unwritable'; folder: string; reason: string }
+        | { type: 'older' }
         | { type: 'other'; message: string; fields: Record<string, unknown> };
     };
 
@@ -144,5 +146,6 @@ function createPeeks(post: (message: ToWorker) => void) {
 function toError(refusal: Refusal): Error {
   if (refusal.type === 'in-use') return new StoreFolderInUse(refusal.folder, refusal.holder);
   if (refusal.type === 'unwritable') return new StoreFolderUnwritable(refusal.folder, refusal.reason);
+  if (refusal.type === 'older') return new OlderFormat();
   return Object.assign(new Error(refusal.message), refusal.fields);
 }

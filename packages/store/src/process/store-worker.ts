@@ -1,4 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { OlderFormat } from '../disk/index-db.ts';
 import { StoreFolderInUse } from '../disk/lock.ts';
 import { StoreFolderUnwritable } from '../disk/store.ts';
 import { openStore, type RunningStore } from './open-store.ts';
@@ -41,6 +42,7 @@ async function start(): Promise<RunningStore | undefined> {
 function toPlain(error: unknown): Extract<FromWorker, { kind: 'refused' }>['error'] {
   if (error instanceof StoreFolderInUse) return { type: 'in-use', folder: error.folder, holder: error.holder };
   if (error instanceof StoreFolderUnwritable) return { type: 'unwritable', folder: error.folder, reason: error.reason };
+  if (error instanceof OlderFormat) return { type: 'older' };
   if (!(error instanceof Error)) return { type: 'other', message: String(error), fields: {} };
   return { type: 'other', message: error.message, fields: { ...error } };
 }

@@ -152,6 +152,12 @@ describe('takes', () => {
       { headers: { 'x-amz-checksum-sha256': checksumOf('SHA256', Buffer.from('hello')) } },
     ],
     [
+      'an MD5 in the trailer',
+      unsignedTrailer,
+      ['hello'],
+      { trailers: { 'x-amz-checksum-md5': checksumOf('MD5', Buffer.from('hello')) } },
+    ],
+    [
       'a trailer that ends with LF CRLF',
       signedTrailer,
       chunks,

@@ -3,7 +3,7 @@ import type { ChunkSigner } from '@cadiz/sigv4';
 import { checksumAlgorithms } from '../disk/checksum.ts';
 import { type ByteReader, openByteReader } from './byte-reader.ts';
 import type { Call } from './call.ts';
-import { checksumHeader } from './checksum-header.ts';
+import { checksumHeader, requireComputable } from './checksum-header.ts';
 import { notImplemented, S3Error } from './s3-error.ts';
 
 /** What the head of a request says about the aws-chunked body that follows. */
@@ -86,6 +86,7 @@ function readTrailerNames(header: string | string[] | undefined): string[] {
     .map((name) => name.trim().toLowerCase());
   const known = new Set(checksumAlgorithms.map(checksumHeader));
   if (names.every((name) => known.has(name)) && new Set(names).size === names.length) return names;
+  names.forEach(requireComputable);
   throw new S3Error('InvalidRequest', 'The only trailers are checksums: x-amz-trailer must name x-amz-checksum-….');
 }
 

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import {
   CopyObjectCommand,
   CreateMultipartUploadCommand,
@@ -13,7 +14,16 @@ import {
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { partBytes, partOf } from '../../test/multipart.ts';
-import { type Answer, bucket, keys, region, send, startStore, type TestStore } from '../../test/running-store.ts';
+import {
+  type Answer,
+  bucket,
+  keys,
+  region,
+  send,
+  startStore,
+  type TestStore,
+  toSdkChecksum,
+} from '../../test/running-store.ts';
 import { type ChecksumAlgorithm, checksumAlgorithms, checksumOf } from '../disk/checksum.ts';
 import { checksumHeader } from './checksum-header.ts';
 
@@ -21,20 +31,34 @@ let store: TestStore;
 let sdk: S3Client;
 beforeAll(async () => {
   store = await startStore();
-  sdk = new S3Client({ endpoint: store.endpoint, region, credentials: keys, forcePathStyle: true, maxAttempts: 1 });
+  sdk = openSdk({ SHA512: toSdkChecksum('sha512') });
 });
 afterAll(async () => {
   sdk.destroy();
   await store.close();
 });
 
+function openSdk(checksumAlgorithms: Record<string, ReturnType<typeof toSdkChecksum>>): S3Client {
+  const { endpoint } = store;
+  return new S3Client({
+    endpoint,
+    region,
+    credentials: keys,
+    forcePathStyle: true,
+    maxAttempts: 1,
+    checksumAlgorithms,
+  });
+}
+
 // Of the five bytes "hello".
 const ofHello: Record<ChecksumAlgorithm, string> = {
   CRC32: 'NhCmhg==',
   CRC32C: 'mnG7TA==',
   CRC64NVME: 'M3eFcAZSQlc=',
+  MD5: 'XUFAKrxLKna5cZ2REBfFkg==',
   SHA1: 'qvTGHdzF6KLavt4PO0gs2a6pQ00=',
   SHA256: 'LPJNul+wow4m6DsqxbninhsWHlwfp0JecwQzYpOLmCQ=',
+  SHA512: 'm3HSJL1i83hdltRq0+o9czGb+8KJDKra4t/3JRlnPKcjI8PZm6XBHXx6zG4UuMXaDEZjR1wuXDre9G9zvN7AQw==',
 };
 
 const presignedPut = (key: string, headers: Record<string, string>, body = 'hello') =>
@@ -82,7 +106,7 @@ describe.each(checksumAlgorithms)('%s', (algorithm) => {
     [
       'one announced as another',
       'InvalidRequest',
-      { [name]: ofHello[algorithm], 'x-amz-sdk-checksum-algorithm': 'MD5' },
+      { [name]: ofHello[algorithm], 'x-amz-sdk-checksum-algorithm': 'XXHASH64' },
     ],
     ['one announced and not sent', 'InvalidRequest', { 'x-amz-sdk-checksum-algorithm': algorithm }],
     [
@@ -98,6 +122,21 @@ describe.each(checksumAlgorithms)('%s', (algorithm) => {
     expect([answer.status, answer.code]).toEqual([400, code]);
     expect(store.files()).toHaveLength(files);
   });
+});
+
+test.each(['XXHASH3', 'XXHASH64', 'XXHASH128'] as const)('%s is refused with those that can be sent', async (name) => {
+  const sender = openSdk({ [name]: toSdkChecksum('sha256') });
+  const sent = { Bucket: bucket, Key: 'xxhash', ChecksumAlgorithm: name };
+  const bodies = [{ Body: 'hello' }, { Body: Readable.from(['hello']), ContentLength: 5 }];
+  for (const body of bodies) {
+    await expect(sender.send(new PutObjectCommand({ ...sent, ...body }))).rejects.toMatchObject({
+      name: 'NotImplemented',
+      message: expect.stringContaining('CRC64NVME'),
+    });
+  }
+  sender.destroy();
+  const announced = { 'x-amz-sdk-checksum-algorithm': name };
+  expect((await presignedPut('xxhash', announced)).code).toBe('InvalidRequest');
 });
 
 describe('in the address', () => {
@@ -202,6 +241,8 @@ describe('a multipart upload', () => {
     ['CRC64NVME', undefined, 'FULL_OBJECT'],
     ['SHA1', undefined, 'COMPOSITE'],
     ['SHA256', 'COMPOSITE', 'COMPOSITE'],
+    ['SHA512', undefined, 'COMPOSITE'],
+    ['MD5', undefined, 'COMPOSITE'],
   ] as const)('%s, %s: the checksum is %s', async (algorithm, asked, type) => {
     const key = `${algorithm}-${asked}`;
     const { UploadId, ...begun } = await begin(key, algorithm, asked);
@@ -295,7 +336,7 @@ describe('a multipart upload', () => {
   });
 
   test.each([
-    ['an unknown algorithm', { 'x-amz-checksum-algorithm': 'MD5' }],
+    ['an unknown algorithm', { 'x-amz-checksum-algorithm': 'XXHASH64' }],
     ['a type without an algorithm', { 'x-amz-checksum-type': 'COMPOSITE' }],
     ['a full SHA-256', { 'x-amz-checksum-algorithm': 'SHA256', 'x-amz-checksum-type': 'FULL_OBJECT' }],
     ['a composite CRC64NVME', { 'x-amz-checksum-algorithm': 'CRC64NVME', 'x-amz-checksum-type': 'COMPOSITE' }],

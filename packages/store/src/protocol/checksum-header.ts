@@ -40,8 +40,21 @@ export function findAlgorithm(name: string): ChecksumAlgorithm | undefined {
 export function requireAlgorithm(name: string): ChecksumAlgorithm {
   const algorithm = findAlgorithm(name);
   if (algorithm) return algorithm;
+  throw new S3Error('InvalidRequest', `x-amz-checksum-algorithm must be one of ${checksumAlgorithms.join(', ')}.`);
+}
+
+/** Those of S3 that Node cannot compute. */
+const otherChecksums = new Set(['xxhash3', 'xxhash64', 'xxhash128'].map((name) => `x-amz-checksum-${name}`));
+
+/**
+ * Refuses a header or trailer with a checksum that the store cannot verify.
+ *
+ * @throws S3Error NotImplemented
+ */
+export function requireComputable(name: string): void {
+  if (!otherChecksums.has(name)) return;
   const known = checksumAlgorithms.join(', ');
-  throw new S3Error('InvalidRequest', `x-amz-checksum-algorithm must be one of ${known}.`);
+  throw new S3Error('NotImplemented', `${name} is not implemented by this store, which computes ${known}.`);
 }
 
 /** Whether a field is the checksum of zero bytes. */
@@ -69,7 +82,9 @@ export function readPromisedChecksum(
     throw new S3Error('InvalidRequest', 'More than one checksum was sent: send one x-amz-checksum-….');
   const checksum = given[0];
   const announced = headers['x-amz-sdk-checksum-algorithm'];
-  if (typeof announced === 'string' && checksum?.algorithm !== findAlgorithm(announced)) {
+  // An MD5 is sent as Content-MD5 by the AWS SDK for JavaScript.
+  const found = checksum?.algorithm ?? (headers['content-md5'] === undefined ? undefined : 'MD5');
+  if (typeof announced === 'string' && found !== announced.toUpperCase()) {
     const message = `x-amz-sdk-checksum-algorithm says ${announced}: send that checksum, in x-amz-checksum-… or as a trailer.`;
     throw new S3Error('InvalidRequest', message);
   }

@@ -25,8 +25,8 @@ export const uploadChecksumHeaders = ['x-amz-checksum-algorithm', 'x-amz-checksu
 export const completionChecksumHeaders = ['x-amz-checksum-type', ...checksumAlgorithms.map(checksumHeader)];
 
 /**
- * The checksum that an upload is started with: SHA-1 and SHA-256 are COMPOSITE, CRC64NVME is FULL_OBJECT, and the
- * others are COMPOSITE by default.
+ * The checksum that an upload is started with: CRC64NVME is FULL_OBJECT, CRC32 and CRC32C are COMPOSITE by
+ * default, and the others are COMPOSITE.
  *
  * @throws S3Error InvalidRequest
  */

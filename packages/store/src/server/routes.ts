@@ -34,7 +34,7 @@ import { uploadPartCopy } from '../operations/upload-part-copy.ts';
 import { isHarmlessAcl } from '../protocol/acl.ts';
 import { chunkedHeaders } from '../protocol/aws-chunked.ts';
 import type { Call } from '../protocol/call.ts';
-import { checksumHeaders } from '../protocol/checksum-header.ts';
+import { checksumHeaders, requireComputable } from '../protocol/checksum-header.ts';
 import { commonHeaders, expectedSourceOwner, requireExpectations } from '../protocol/common-headers.ts';
 import { completionChecksumHeaders, uploadChecksumHeaders } from '../protocol/multipart-checksum.ts';
 import { responseOverrides } from '../protocol/object-answer.ts';
@@ -88,7 +88,7 @@ const serviceOperations: Operations = {
     {
       name: 'ListBuckets',
       run: listBuckets,
-      query: ['prefix', 'max-buckets', 'continuation-token'],
+      query: ['prefix', 'bucket-region', 'max-buckets', 'continuation-token'],
       amzHeaders: [],
     },
   ],
@@ -294,6 +294,7 @@ export function requireUnderstood(operation: Operation, method: string, { header
     if (!name.startsWith('x-amz-') || everywhere.includes(name) || operation.marks?.includes(name)) continue;
     if (operation.amzHeaders.some((known) => (known.endsWith('-') ? name.startsWith(known) : name === known))) continue;
     if (isHarmlessAcl(name, String(value))) continue;
+    requireComputable(name);
     throw notImplemented(`${operation.name} with ${name}`);
   }
   requireExpectations(headers);

@@ -152,18 +152,32 @@ function nextLook({ project_id, store_key }: Due, now: number): number {
   return now + Math.max(leastLookMilliseconds, age / 2);
 }
 
-/** @param seenAt when they were first seen; unchanged if undefined */
+/**
+ * Locks them in the order in which others do.
+ * @param due of one project
+ * @param seenAt when they were first seen; unchanged if undefined
+ */
 async function lookLater({ db }: Pick<Deps, 'db'>, due: readonly Due[], at: Date, seenAt?: Date | null): Promise<void> {
   const [first] = due;
   if (!first) return;
   await db.kysely
     .updateTable('ticket_reservations')
-    .set({ look_at: at, ...(seenAt !== undefined && { seen_at: seenAt }) })
-    .where('project_id', '=', first.project_id)
-    .where(
-      'store_key',
-      'in',
-      due.map(({ store_key }) => store_key),
+    .from((from) =>
+      from
+        .selectFrom('ticket_reservations')
+        .select('store_key')
+        .where('project_id', '=', first.project_id)
+        .where(
+          'store_key',
+          'in',
+          due.map(({ store_key }) => store_key),
+        )
+        .orderBy('store_key')
+        .forNoKeyUpdate()
+        .as('found'),
     )
+    .set({ look_at: at, ...(seenAt !== undefined && { seen_at: seenAt }) })
+    .where('ticket_reservations.project_id', '=', first.project_id)
+    .whereRef('ticket_reservations.store_key', '=', 'found.store_key')
     .execute();
 }
