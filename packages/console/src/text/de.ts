@@ -294,6 +294,7 @@ export const de: Widen<typeof en> = {
     unreadable: (status) =>
       status === 404 ? 'Ihr Objekt ist nicht mehr im Objektspeicher.' : `Der Objektspeicher antwortete ${status}.`,
     cut: (size) => `Gezeigt werden die ersten ${size}.`,
+    checked: 'geprüft',
     bytes: (count) => plural(count, 'Byte', 'Bytes'),
     looksLike: (type) => `Sieht nach ${type} aus`,
     cutRows: (count) => `Gezeigt werden die ersten ${grouped(count)} Zeilen.`,
@@ -301,11 +302,12 @@ export const de: Widen<typeof en> = {
     storeKey: 'Schlüssel im Speicher',
     copyFact: (label) => `Kopieren: ${label}`,
     sha256States: { declared: 'noch nicht geprüft', verified: 'geprüft', mismatch: 'stimmt nicht' },
-    byYou: 'von dir',
-    by: (name) => `von ${name}`,
-    byKey: 'mit einem API-Schlüssel',
-    byTicket: 'mit einem Ticket',
-    byFormer: 'von einem früheren Mitglied',
+    by: 'Von',
+    byYou: 'dir',
+    byKey: 'einem API-Schlüssel',
+    byTicket: 'einem Ticket',
+    byFormer: 'einem früheren Mitglied',
+    forCode: 'Für deinen Code',
     metadata: 'Metadaten',
     metadataLead: 'Was deine Anwendung zu dieser Datei speichert. Bis zu 32 Schlüssel, zusammen 4 KB JSON.',
     noMetadata: 'Keine.',
@@ -324,6 +326,7 @@ export const de: Widen<typeof en> = {
 
   links: {
     title: 'Links',
+    share: 'Link teilen',
     none: 'Von außen kann niemand diese Datei öffnen.',
     create: 'Link anlegen und kopieren',
     copied: 'Der Link ist kopiert',
@@ -338,6 +341,9 @@ export const de: Widen<typeof en> = {
       custom: 'bis zu einem Zeitpunkt',
       never: 'bis er widerrufen wird',
     },
+    other: 'Andere',
+    who: (end) =>
+      `Wer ihn hat, kann die Datei öffnen, bis ${end === undefined ? '' : `${end} oder bis `}du ihn widerrufst.`,
     ends: 'Gilt bis',
     disposition: 'Beim Öffnen',
     dispositions: { inline: 'Zeigt die Datei', attachment: 'Lädt die Datei herunter' },

@@ -293,6 +293,7 @@ export const en = {
     unreadable: (status: number) =>
       status === 404 ? 'Its object is gone from the object store.' : `The object store answered ${status}.`,
     cut: (size: string) => `The first ${size} are shown.`,
+    checked: 'checked',
     bytes: (count: number) => plural(count, 'byte', 'bytes'),
     looksLike: (type: string) => `Looks like ${type}`,
     cutRows: (count: number) => `The first ${grouped(count)} rows are shown.`,
@@ -300,11 +301,12 @@ export const en = {
     storeKey: 'Store key',
     copyFact: (label: string) => `Copy: ${label}`,
     sha256States: { declared: 'not verified yet', verified: 'verified', mismatch: 'does not match' },
-    byYou: 'by you',
-    by: (name: string) => `by ${name}`,
-    byKey: 'with an API key',
-    byTicket: 'with a ticket',
-    byFormer: 'by a former member',
+    by: 'By',
+    byYou: 'you',
+    byKey: 'an API key',
+    byTicket: 'a ticket',
+    byFormer: 'a former member',
+    forCode: 'For your code',
     metadata: 'Metadata',
     metadataLead: 'What your application keeps with this file. Up to 32 keys, 4 KB of JSON in all.',
     noMetadata: 'None.',
@@ -323,6 +325,7 @@ export const en = {
 
   links: {
     title: 'Links',
+    share: 'Share a link',
     none: 'Nobody outside can open this file.',
     create: 'Create a link and copy it',
     copied: 'The link is copied',
@@ -337,6 +340,9 @@ export const en = {
       custom: 'until a date of your choice',
       never: 'until it is revoked',
     },
+    other: 'Other',
+    who: (end: string | undefined) =>
+      `Anyone who has it can open this file until ${end === undefined ? '' : `${end}, or until `}you revoke it.`,
     ends: 'Works until',
     disposition: 'When it is opened',
     dispositions: { inline: 'Shows the file', attachment: 'Downloads the file' },
