@@ -426,6 +426,72 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('shares what is chosen by links, one a line, and names what has none', async () => {
+    const { projectId, cadiz } = await createFilled('Together');
+    await cadiz.folders.ensure(['a folder']);
+    await fill(cadiz, ['one.txt', 'three.txt', 'two.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const bar = page.getByRole('toolbar', { name: 'Selection' });
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    const contentsOf = (lines: string) =>
+      Promise.all(lines.split('\n').map(async (url) => (await page.request.get(url)).text()));
+    // For one alone, its links are shown.
+    await rowOf(page, 'one.txt').click();
+    await bar.getByRole('button', { name: 'Copy link…' }).waitFor();
+    await rowOf(page, 'two.txt').click({ modifiers: ['Control'] });
+    await rowOf(page, 'a folder').click({ modifiers: ['Control'] });
+    expect(await bar.getByRole('button').allInnerTexts()).toEqual(['', 'Download', 'Move', 'Copy links', 'Delete']);
+    await bar.getByRole('button', { name: 'Copy links' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Share 2 files' });
+    await dialog.getByText('1 folder is left out: only files have links.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: '1 hour' }).click();
+    await dialog.getByRole('button', { name: 'Create 2 links and copy them' }).click();
+    await page.getByText('2 links copied').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await contentsOf(await copied())).toEqual(['This is one.txt.', 'This is two.txt.']);
+    // What is chosen stays so, and the focus is where it was.
+    await expect.poll(() => textOfFocus(page)).toBe('Copy links');
+    expect(await page.locator('[aria-selected=true] .open').allTextContents()).toEqual([
+      'a folder',
+      'one.txt',
+      'two.txt',
+    ]);
+
+    // By the key, and by the menu of one of them; one of them has gone meanwhile.
+    await rowOf(page, 'one.txt').click();
+    await rowOf(page, 'two.txt').click({ modifiers: ['Shift'] });
+    await page.keyboard.press('l');
+    await page.getByRole('dialog', { name: 'Share 3 files' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await rowOf(page, 'three.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Copy links' }).click();
+    await page.getByRole('dialog', { name: 'Share 3 files' }).waitFor();
+    const { files } = await cadiz.files.page({ search: 'three' });
+    await cadiz.files.delete(files[0]?.id ?? '');
+    await dialogOf(page).getByRole('button', { name: 'Create 3 links and copy them' }).click();
+    await dialogOf(page).getByText('2 of 3 files have a new link.').waitFor();
+    await dialogOf(page).getByRole('listitem').filter({ hasText: 'three.txt' }).waitFor();
+    expect(await contentsOf(await copied())).toEqual(['This is one.txt.', 'This is two.txt.']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await rowOf(viewer, 'one.txt').click();
+    await rowOf(viewer, 'two.txt').click({ modifiers: ['Control'] });
+    await viewer.getByRole('toolbar').getByText('2 selected').waitFor();
+    expect(await viewer.getByRole('toolbar').getByRole('button').allInnerTexts()).toEqual(['', 'Download']);
+    await viewer.keyboard.press('l');
+    expect(await viewer.getByRole('dialog').count()).toBe(0);
+    await viewer.context().close();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('reads a folder while it is being clicked, and not again then', async () => {
     const { projectId, cadiz } = await createFilled('Ahead');
     const [folder] = await cadiz.folders.ensure(['m']);

@@ -219,6 +219,7 @@ export const en = {
     download: 'Download',
     rename: 'Rename',
     copyLink: 'Copy link…',
+    copyLinks: 'Copy links',
     actionsOf: (name: string) => `Actions of ${name}`,
     select: (name: string) => `Select ${name}`,
     selection: 'Selection',
@@ -329,6 +330,17 @@ export const en = {
     none: 'Nobody outside can open this file.',
     create: 'Create a link and copy it',
     copied: 'The link is copied',
+    titleMany: (count: number) => `Share ${plural(count, 'file', 'files')}`,
+    noFolders: (count: number) => `${plural(count, 'folder is', 'folders are')} left out: only files have links.`,
+    createMany: (count: number) =>
+      count === 1 ? 'Create a link and copy it' : `Create ${grouped(count)} links and copy them`,
+    copiedMany: (count: number, of: number) =>
+      `${count < of ? `${grouped(count)} of ${plural(of, 'link', 'links')}` : plural(count, 'link', 'links')} copied`,
+    madeMany: (count: number, of: number) => `${grouped(count)} of ${plural(of, 'file has', 'files have')} a new link.`,
+    missing: 'No link could be created for:',
+    copyMany: 'Copy the links',
+    whoMany: (end: string | undefined) =>
+      `Anyone who has them can open these files until ${end === undefined ? '' : `${end}, or until `}you revoke them.`,
     copy: 'Copy the link',
     revoke: 'Revoke the link',
     lifetime: 'Works for',

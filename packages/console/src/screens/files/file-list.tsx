@@ -7,7 +7,7 @@ import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
 import { phone } from '../shell/use-is-phone.ts';
-import { type Chosen, toChosen } from './chosen.ts';
+import { type Chosen, toChosen, toShared } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
@@ -43,7 +43,7 @@ interface FileListProps extends Loaded {
   canChange: boolean;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
-  onShare: (file: Entry) => void;
+  onShare: (chosen: Chosen) => void;
   /** Called when what has not been loaded comes near. */
   onMore: (side: Side) => void;
   onSort: (sort: Sort) => void;
@@ -174,7 +174,7 @@ export function FileList(props: FileListProps) {
     const forEditors: Record<string, (() => void) | undefined> = {
       F2: () => renaming.rename(entry.id),
       m: () => commands.move(chosen),
-      l: entry.kind === 'file' ? () => commands.share(entry) : undefined,
+      l: toShared(chosen).length > 0 ? () => commands.share(chosen) : undefined,
       Delete: () => commands.remove(chosen),
     };
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);

@@ -43,10 +43,24 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   const [revoked, setRevoked] = useState<Link>();
   const query = useQuery({ queryKey, queryFn: async () => (await links.page({ fileId, limit: 100 })).items });
   const reload = () => queryClient.invalidateQueries({ queryKey });
+  /** It is copied as soon as it is there. */
+  async function create(terms: Terms) {
+    const created = links.create(fileId, terms);
+    const copied = copyText(created.then(({ url }) => url)).then(
+      () => words.copied,
+      () => text.common.copyFailed,
+    );
+    try {
+      await created;
+    } finally {
+      void reload();
+    }
+    void toast(await copied);
+  }
   return (
     <section className="stack g3">
       <h3>{mayShare ? words.share : words.title}</h3>
-      {mayShare && <NewLink projectId={projectId} fileId={fileId} onCreated={reload} />}
+      {mayShare && <LinkForm submit={words.create} toHint={words.who} send={create} />}
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
       {query.data?.length === 0 && <p className="quiet">{words.none}</p>}
       {query.data !== undefined && query.data.length > 0 && (
@@ -76,14 +90,23 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   );
 }
 
-interface NewLinkProps {
-  projectId: string;
-  fileId: string;
-  onCreated: () => void;
+/** How long links work, and what they do. */
+export interface Terms {
+  disposition: Disposition;
+  /** Undefined for links that work until they are revoked. */
+  expiresAt?: string;
 }
 
-/** How long a new link works, and what it does; it is copied as soon as it is there. */
-function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
+interface LinkFormProps {
+  /** The word on its button. */
+  submit: string;
+  /** Says until when links work; undefined: until they are revoked. */
+  toHint: (end: string | undefined) => string;
+  send: (terms: Terms, isThere: () => boolean) => Promise<void>;
+}
+
+/** Asks how long new links work, and what they do. */
+export function LinkForm({ submit, toHint, send }: LinkFormProps) {
   const { links: words } = text;
   const [lifetime, setLifetime] = useState<Lifetime>('week');
   const [until, setUntil] = useState('');
@@ -92,19 +115,9 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
   const isOther = !usual.includes(lifetime);
   const toEnd = () =>
     lifetime === 'never' ? undefined : lifetime === 'custom' ? new Date(until) : after(hours[lifetime]);
-  const { onSubmit, error, isPending } = useForm(async () => {
+  const { onSubmit, error, isPending } = useForm(async (_, isThere) => {
     const expiresAt = toEnd()?.toISOString();
-    const created = clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
-    const copied = copyText(created.then(({ url }) => url)).then(
-      () => words.copied,
-      () => text.common.copyFailed,
-    );
-    try {
-      await created;
-    } finally {
-      onCreated();
-    }
-    void toast(await copied);
+    await send({ disposition, ...(expiresAt && { expiresAt }) }, isThere);
   });
   function choose(chosen: Lifetime) {
     setLifetime(chosen);
@@ -153,9 +166,9 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
       />
       <ProblemNote error={error} />
       <Button look="main" type="submit" icon={Copy} busy={isPending}>
-        {words.create}
+        {submit}
       </Button>
-      <p className="cap quiet">{words.who(ends)}</p>
+      <p className="cap quiet">{toHint(ends)}</p>
     </form>
   );
 }
