@@ -547,7 +547,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await again.release();
     await page.getByText('Your session has ended').waitFor();
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in and go on' }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);
