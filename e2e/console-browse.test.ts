@@ -632,6 +632,70 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('has folders as cards above the tiles, which all keys and a drag go through', async () => {
+    const { projectId, cadiz } = await createFilled('Cards');
+    const folders = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await cadiz.folders.ensure([...folders, 'a/inner']);
+    await fill(cadiz, numbered(20));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?view=grid`);
+    await tileOf(page, 'file 0.txt').waitFor();
+    const boxOf = async (name: string) =>
+      (await tileOf(page, name).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.querySelector('.open')?.getAttribute('aria-label'));
+    const press = async (key: string, expected: string) => {
+      await page.keyboard.press(key);
+      await expect.poll(focused).toBe(expected);
+    };
+    await tileOf(page, 'a').getByText('1 item').waitFor();
+    // Four in a line and 44 pixels high; files begin a line of their own, six in each.
+    const [first, fourth, fifth, file] = await Promise.all(['a', 'd', 'e', 'file 0.txt'].map(boxOf));
+    expect([first?.height, fourth?.y]).toEqual([44, first?.y]);
+    expect([fifth?.x, file?.x]).toEqual([first?.x, first?.x]);
+    expect(fifth?.y).toBe((first?.y ?? 0) + 56);
+    expect(file?.y).toBeGreaterThan((fifth?.y ?? 0) + 44);
+    expect((await boxOf('file 13.txt')).y).toBe(file?.y);
+    expect((await boxOf('file 14.txt')).y).toBeGreaterThan((file?.y ?? 0) + (file?.height ?? 0) - 1);
+    // The keys go from line to line, whatever is in them.
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(focused).toBe('a');
+    await press('ArrowRight', 'b');
+    await press('ArrowDown', 'f');
+    await press('ArrowDown', 'file 1.txt');
+    await press('ArrowUp', 'f');
+    await press('End', 'file 9.txt');
+    await press('Home', 'a');
+    await press('PageDown', 'file 14.txt');
+    await press('Home', 'a');
+    await page.keyboard.press('x');
+    await page.getByRole('status').getByText('1 selected').waitFor();
+    await page.keyboard.press('Escape');
+    await tileOf(page, 'b').getByRole('checkbox').check();
+    await page.getByRole('status').getByText('1 selected').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('bb');
+    await page.keyboard.press('Enter');
+    await tileOf(page, 'bb').waitFor();
+    await tileOf(page, 'file 3.txt').dragTo(tileOf(page, 'c'));
+    await expect.poll(async () => namesIn(cadiz, (await cadiz.folders.getByPath('c')).id)).toEqual(['file 3.txt']);
+    await tileOf(page, 'a').getByRole('link').click();
+    await tileOf(page, 'inner').waitFor();
+    await page.goBack();
+    await tileOf(page, 'file 0.txt').waitFor();
+
+    // Two in a line on a phone, without what is in them.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(async () => (await boxOf('bb')).y === (await boxOf('a')).y).toBe(true);
+    expect((await boxOf('c')).x).toBe((await boxOf('a')).x);
+    expect(await tileOf(page, 'a').getByText('1 item').isVisible()).toBe(false);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await findBarriers(page)).toEqual([]);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each(['light', 'dark'] as const)('shows tiles, and where something was found: %s', async (colorScheme) => {
     const { projectId, cadiz } = await createFilled(`Looks ${colorScheme}`);
     await cadiz.folders.ensure(['deep/deeper']);

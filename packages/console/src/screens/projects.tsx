@@ -34,7 +34,9 @@ export function Projects() {
       <header className="topbar">
         <Mark />
         <b className="grow">Cadiz</b>
-        <Jump />
+        <div className="only-wide">
+          <Jump />
+        </div>
         {health && (
           <Link className="btn ghost only-wide" to={health.to}>
             <health.icon className="i" aria-hidden="true" />
