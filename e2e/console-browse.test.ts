@@ -426,6 +426,72 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('shares what is chosen by links, one a line, and names what has none', async () => {
+    const { projectId, cadiz } = await createFilled('Together');
+    await cadiz.folders.ensure(['a folder']);
+    await fill(cadiz, ['one.txt', 'three.txt', 'two.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const bar = page.getByRole('toolbar', { name: 'Selection' });
+    const copied = () => page.evaluate(() => navigator.clipboard.readText());
+    const contentsOf = (lines: string) =>
+      Promise.all(lines.split('\n').map(async (url) => (await page.request.get(url)).text()));
+    // For one alone, its links are shown.
+    await rowOf(page, 'one.txt').click();
+    await bar.getByRole('button', { name: 'Copy link…' }).waitFor();
+    await rowOf(page, 'two.txt').click({ modifiers: ['Control'] });
+    await rowOf(page, 'a folder').click({ modifiers: ['Control'] });
+    expect(await bar.getByRole('button').allInnerTexts()).toEqual(['', 'Download', 'Move', 'Copy links', 'Delete']);
+    await bar.getByRole('button', { name: 'Copy links' }).click();
+    const dialog = page.getByRole('dialog', { name: 'Share 2 files' });
+    await dialog.getByText('1 folder is left out: only files have links.').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: '1 hour' }).click();
+    await dialog.getByRole('button', { name: 'Create 2 links and copy them' }).click();
+    await page.getByText('2 links copied').waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    expect(await contentsOf(await copied())).toEqual(['This is one.txt.', 'This is two.txt.']);
+    // What is chosen stays so, and the focus is where it was.
+    await expect.poll(() => textOfFocus(page)).toBe('Copy links');
+    expect(await page.locator('[aria-selected=true] .open').allTextContents()).toEqual([
+      'a folder',
+      'one.txt',
+      'two.txt',
+    ]);
+
+    // By the key, and by the menu of one of them; one of them has gone meanwhile.
+    await rowOf(page, 'one.txt').click();
+    await rowOf(page, 'two.txt').click({ modifiers: ['Shift'] });
+    await page.keyboard.press('l');
+    await page.getByRole('dialog', { name: 'Share 3 files' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await rowOf(page, 'three.txt').click({ button: 'right' });
+    await page.getByRole('menuitem', { name: 'Copy links' }).click();
+    await page.getByRole('dialog', { name: 'Share 3 files' }).waitFor();
+    const { files } = await cadiz.files.page({ search: 'three' });
+    await cadiz.files.delete(files[0]?.id ?? '');
+    await dialogOf(page).getByRole('button', { name: 'Create 3 links and copy them' }).click();
+    await dialogOf(page).getByText('2 of 3 files have a new link.').waitFor();
+    await dialogOf(page).getByRole('listitem').filter({ hasText: 'three.txt' }).waitFor();
+    expect(await contentsOf(await copied())).toEqual(['This is one.txt.', 'This is two.txt.']);
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await rowOf(viewer, 'one.txt').click();
+    await rowOf(viewer, 'two.txt').click({ modifiers: ['Control'] });
+    await viewer.getByRole('toolbar').getByText('2 selected').waitFor();
+    expect(await viewer.getByRole('toolbar').getByRole('button').allInnerTexts()).toEqual(['', 'Download']);
+    await viewer.keyboard.press('l');
+    expect(await viewer.getByRole('dialog').count()).toBe(0);
+    await viewer.context().close();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('reads a folder while it is being clicked, and not again then', async () => {
     const { projectId, cadiz } = await createFilled('Ahead');
     const [folder] = await cadiz.folders.ensure(['m']);
@@ -562,6 +628,70 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.id))
       .toBe(await rowOf(page, 'n04').getAttribute('id'));
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has folders as cards above the tiles, which all keys and a drag go through', async () => {
+    const { projectId, cadiz } = await createFilled('Cards');
+    const folders = ['a', 'b', 'c', 'd', 'e', 'f'];
+    await cadiz.folders.ensure([...folders, 'a/inner']);
+    await fill(cadiz, numbered(20));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?view=grid`);
+    await tileOf(page, 'file 0.txt').waitFor();
+    const boxOf = async (name: string) =>
+      (await tileOf(page, name).boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
+    const focused = () =>
+      page.evaluate(() => document.activeElement?.querySelector('.open')?.getAttribute('aria-label'));
+    const press = async (key: string, expected: string) => {
+      await page.keyboard.press(key);
+      await expect.poll(focused).toBe(expected);
+    };
+    await tileOf(page, 'a').getByText('1 item').waitFor();
+    // Four in a line and 44 pixels high; files begin a line of their own, six in each.
+    const [first, fourth, fifth, file] = await Promise.all(['a', 'd', 'e', 'file 0.txt'].map(boxOf));
+    expect([first?.height, fourth?.y]).toEqual([44, first?.y]);
+    expect([fifth?.x, file?.x]).toEqual([first?.x, first?.x]);
+    expect(fifth?.y).toBe((first?.y ?? 0) + 56);
+    expect(file?.y).toBeGreaterThan((fifth?.y ?? 0) + 44);
+    expect((await boxOf('file 13.txt')).y).toBe(file?.y);
+    expect((await boxOf('file 14.txt')).y).toBeGreaterThan((file?.y ?? 0) + (file?.height ?? 0) - 1);
+    // The keys go from line to line, whatever is in them.
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(focused).toBe('a');
+    await press('ArrowRight', 'b');
+    await press('ArrowDown', 'f');
+    await press('ArrowDown', 'file 1.txt');
+    await press('ArrowUp', 'f');
+    await press('End', 'file 9.txt');
+    await press('Home', 'a');
+    await press('PageDown', 'file 14.txt');
+    await press('Home', 'a');
+    await page.keyboard.press('x');
+    await page.getByRole('status').getByText('1 selected').waitFor();
+    await page.keyboard.press('Escape');
+    await tileOf(page, 'b').getByRole('checkbox').check();
+    await page.getByRole('status').getByText('1 selected').waitFor();
+    expect(await findBarriers(page)).toEqual([]);
+    await page.keyboard.press('Escape');
+    await page.keyboard.press('F2');
+    await page.getByLabel('New name').fill('bb');
+    await page.keyboard.press('Enter');
+    await tileOf(page, 'bb').waitFor();
+    await tileOf(page, 'file 3.txt').dragTo(tileOf(page, 'c'));
+    await expect.poll(async () => namesIn(cadiz, (await cadiz.folders.getByPath('c')).id)).toEqual(['file 3.txt']);
+    await tileOf(page, 'a').getByRole('link').click();
+    await tileOf(page, 'inner').waitFor();
+    await page.goBack();
+    await tileOf(page, 'file 0.txt').waitFor();
+
+    // Two in a line on a phone, without what is in them.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await expect.poll(async () => (await boxOf('bb')).y === (await boxOf('a')).y).toBe(true);
+    expect((await boxOf('c')).x).toBe((await boxOf('a')).x);
+    expect(await tileOf(page, 'a').getByText('1 item').isVisible()).toBe(false);
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390);
+    expect(await findBarriers(page)).toEqual([]);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -318,8 +318,24 @@ describe.runIf(triesJourneys)('one file', () => {
     const page = await tested.openAsOwner(address);
     const details = page.getByRole('complementary', { name: 'Details' });
     await details.getByRole('link', { name: 'inner' }).waitFor();
-    await details.getByText('with an API key').waitFor();
     await details.getByText('e-1', { exact: true }).waitFor();
+    // The links first, then each fact beside its name, and what programs need.
+    expect(await details.getByRole('heading').allInnerTexts()).toEqual([
+      'Share a link',
+      'Details',
+      'For your code',
+      'Metadata',
+    ]);
+    const factOf = (name: string) => details.locator('dt', { hasText: name }).locator('+ dd');
+    await expect.poll(() => factOf('By').innerText()).toMatch(/^Key \S/);
+    for (const one of await details.locator('dt').all()) {
+      const [name, fact] = await Promise.all([one.boundingBox(), one.locator('+ dd').boundingBox()]);
+      expect(fact?.y).toBe(name?.y);
+    }
+    // What is long is cut, and its button stays beside it.
+    const storeKey = await factOf('Store key').boundingBox();
+    expect(storeKey?.height).toBe((await factOf('Added').boundingBox())?.height);
+    expect(await factOf('Store key').locator('bdi').getAttribute('title')).toBe(files[0]?.storeKey);
     await page.getByRole('button', { name: 'Edit metadata' }).click();
     const dialog = dialogOf(page, 'Metadata');
     await dialog.getByLabel('External id').fill('e-2');
@@ -360,8 +376,14 @@ describe.runIf(triesJourneys)('one file', () => {
     });
     await entryOf(page, 'letter.txt').click();
     await page.getByLabel('When it is opened').selectOption({ label: 'Downloads the file' });
-    await page.getByLabel('Works for').selectOption({ label: 'until a date of your choice' });
+    const lifetimes = page.getByRole('group', { name: 'Works for' }).getByRole('button');
+    expect(await lifetimes.allInnerTexts()).toEqual(['1 hour', '1 day', '7 days', 'Other']);
+    await lifetimes.last().click();
+    await page.getByLabel('Other').selectOption({ label: 'until it is revoked' });
+    await page.getByText('Anyone who has it can open this file until you revoke it.').waitFor();
+    await page.getByLabel('Other').selectOption({ label: 'until a date of your choice' });
     await page.getByLabel('Works until').fill('2030-05-06T07:08');
+    await page.getByText('until 6 May 2030, 07:08, or until you revoke it.').waitFor();
     await page.getByRole('button', { name: 'Create a link and copy it' }).click();
     await page.getByText('The link is copied').waitFor();
     const item = page.getByRole('listitem').filter({ has: page.getByLabel('Revoke the link') });
@@ -443,7 +465,8 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.goto(`${tested.url}/projects/${projectId}/files`);
     await rowOf(page, 'letter.txt').getByText('now').waitFor();
     await entryOf(page, 'letter.txt').click();
-    await page.getByLabel('Works for').selectOption({ label: '1 day' });
+    await page.getByRole('button', { name: '1 day' }).click();
+    expect(await page.getByRole('button', { name: '1 day' }).getAttribute('aria-pressed')).toBe('true');
     await page.getByRole('button', { name: 'Create a link and copy it' }).click();
     await page.getByLabel('Revoke the link').waitFor();
     const { items } = await cadiz.links.page({ fileId: await idOf(cadiz, 'letter.txt') });

@@ -335,7 +335,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await page.keyboard.press('End');
     await page.getByText('Your session has ended').waitFor();
     await page.getByLabel('Password', { exact: true }).fill('correct horse battery');
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in and go on' }).click();
     await page.getByText('Your session has ended').waitFor({ state: 'detached' });
     await expect
       .poll(async () => {

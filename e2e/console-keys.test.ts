@@ -28,7 +28,11 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Upload form');
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Enter');
-    await page.getByText('Your new key').waitFor();
+    const shown = page.getByRole('dialog', { name: '“Upload form” is ready. Copy the key now.' });
+    await shown.waitFor();
+    await shown.getByText('Whole project').waitFor();
+    await shown.getByText(/^may read, write · expires \d/).waitFor();
+    expect(await shown.getByRole('tab').allInnerTexts()).toEqual(['.env', 'TypeScript', 'curl']);
     expect(await findBarriers(page)).toEqual([]);
     // The button that copies has the focus; neither Escape nor a click beside it closes the dialog.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Copy');
@@ -47,7 +51,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('tab', { name: 'TypeScript' }).click();
     await page.getByRole('tabpanel').getByText(`projectId: '${projectId}'`).waitFor();
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Your new key').waitFor({ state: 'detached' });
+    await page.getByText('is ready. Copy the key now.').waitFor({ state: 'detached' });
     const key = await page.evaluate(() => navigator.clipboard.readText());
     expect(key).toMatch(/^cz_live_\w{49}$/);
     const traces = await page.evaluate(() =>
@@ -81,7 +85,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.getByRole('button', { name: 'Create key' }).click();
     await page.getByRole('dialog').getByRole('textbox', { name: 'Name' }).fill('Kept');
     await page.getByRole('dialog').getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Your new key').waitFor();
+    await page.getByText('is ready. Copy the key now.').waitFor();
     await page.evaluate(() => history.back());
     await page.getByText('Nobody can show you this key again.').waitFor();
     expect(page.url()).toMatch(/keys$/);
@@ -102,7 +106,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await page.locator('.secret code').evaluate((code) => getSelection()?.selectAllChildren(code));
     await page.keyboard.press('Control+c');
     await page.getByRole('button', { name: 'Done' }).click();
-    await page.getByText('Your new key').waitFor({ state: 'detached' });
+    await page.getByText('is ready. Copy the key now.').waitFor({ state: 'detached' });
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -210,12 +214,14 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await dialog.getByLabel('Last day').fill(soon.toISOString().slice(0, 10));
     expect(await findFlaws(page)).toEqual([]);
     await dialog.getByRole('button', { name: 'Create key' }).click();
-    await page.getByText('Your new key').waitFor();
+    await page.getByText('is ready. Copy the key now.').waitFor();
+    await dialog.getByText('Campaigns / 2027').waitFor();
+    await dialog.getByText(/^may write · expires \d/).waitFor();
 
     // Real tabs: arrows choose, and the code is this project's.
-    const tab = page.getByRole('tab', { name: 'TypeScript' });
+    const tab = page.getByRole('tab', { name: '.env' });
     await tab.focus();
-    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('ArrowLeft');
     await page.getByRole('tab', { name: 'curl', selected: true }).waitFor();
     await page.getByRole('tabpanel').getByText(`projectId=${projectId}`).waitFor();
     await page.keyboard.press('ArrowRight');
@@ -282,14 +288,14 @@ describe.runIf(triesJourneys)('keys and members', () => {
       await page.getByRole('dialog').getByText(explained).waitFor();
       expect(await findFlaws(page)).toEqual([]);
       await page.getByRole('dialog').getByRole('button', { name: 'Rotate', exact: true }).click();
-      await page.getByText('Your new key').waitFor();
+      await page.getByText('is ready. Copy the key now.').waitFor();
       const key = (await page.locator('.secret code').textContent()) ?? '';
       // Not by accident: neither Escape nor a click beside it.
       await page.keyboard.press('Escape');
       await page.mouse.click(5, 5);
       await page.getByRole('button', { name: 'Copy', exact: true }).click();
       await page.getByRole('button', { name: 'Done' }).click();
-      await page.getByText('Your new key').waitFor({ state: 'detached' });
+      await page.getByText('is ready. Copy the key now.').waitFor({ state: 'detached' });
       return key;
     };
     const second = await rotate('for an hour', /It stops working .+, for good/);

@@ -255,7 +255,7 @@ describe.runIf(triesJourneys)('a phone', () => {
 
     // Several have what is done with several.
     await nameOf('drafts').tap();
-    expect(await wordsOf(actions)).toEqual(['Download', 'Move', 'Delete']);
+    expect(await wordsOf(actions)).toEqual(['Download', 'Move', 'Links', 'Delete']);
     await nameOf('drafts').tap();
     await nameOf('sea.png').tap();
     await actions.getByRole('button', { name: 'Move' }).tap();

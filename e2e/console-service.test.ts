@@ -600,6 +600,15 @@ describe.runIf(triesJourneys)('the account', () => {
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'End all others' }).click();
     const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    // Whose session it was is known, so that the password is enough.
+    await dialog.getByText('Frida', { exact: true }).waitFor();
+    await dialog.getByText('frida@example.com').waitFor();
+    await dialog.getByRole('button', { name: 'Sign in and go on' }).waitFor();
+    expect(await dialog.getByRole('textbox', { name: 'E-mail' }).count()).toBe(0);
+    expect(await findFlaws(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Someone else?' }).click();
+    expect(await dialog.getByLabel('E-mail').evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(await dialog.getByText('Frida', { exact: true }).count()).toBe(0);
     await dialog.getByLabel('E-mail').fill('gustav@example.com');
     await dialog.getByLabel('Password', { exact: true }).fill(password);
     await dialog.getByRole('button', { name: 'Sign in', exact: true }).click();

@@ -497,11 +497,15 @@ describe.runIf(triesJourneys)('uploads', () => {
       uploadThroughput: 400_000,
     });
     await filesOf(page).setInputFiles([
-      { name: 'slow.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(3_000_000) },
+      { name: 'slow.bin', mimeType: 'application/octet-stream', buffer: Buffer.alloc(6_000_000) },
     ]);
     await tray.getByText(/^\d[\d.]* (?:KB|MB)\/s$/).waitFor();
     await tray.getByText(/^\d+ secs? left$/).waitFor();
-    await tray.getByText(/^[\d.]+ (?:KB|MB) of 3 MB · \d+ %$/).waitFor();
+    await tray.getByText(/^[\d.]+ (?:KB|MB) of 6 MB · \d+ %$/).waitFor();
+    // Made small, as on a phone.
+    await page.setViewportSize({ width: 390, height: 844 });
+    await tray.getByText(/^\d[\d.]* (?:KB|MB)\/s · \d+ secs? left$/).waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
     await network.send('Network.emulateNetworkConditions', {
       offline: false,
       latency: 0,
@@ -547,7 +551,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await again.release();
     await page.getByText('Your session has ended').waitFor();
     await page.getByLabel('Password', { exact: true }).fill(password);
-    await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await page.getByRole('button', { name: 'Sign in and go on' }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
     expect(Object.keys(await read(cadiz, null)).sort()).toEqual(['four.txt', 'one.txt', 'three.txt', 'two.txt']);
     expect(tested.complaints).toEqual([]);

@@ -90,7 +90,7 @@ describe.runIf(triesJourneys)('a window of a browser in which another one', () =
     await page.context().clearCookies();
     await comeBack(page);
     await ended(page).getByLabel('Password', { exact: true }).fill(password);
-    await ended(page).getByRole('button', { name: 'Sign in', exact: true }).click();
+    await ended(page).getByRole('button', { name: 'Sign in and go on' }).click();
     await ended(page).waitFor({ state: 'detached' });
     await expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel)).toBe('New name');
     expect((await cadiz.files.page({ folder: null })).folders.map(({ name }) => name)).toEqual(['before']);

@@ -13,6 +13,9 @@ import { text } from '../text/text.ts';
 import { Picture, toSources } from './files/picture.tsx';
 import { thumbnail } from './files/use-listing.ts';
 import { AccountMenu } from './shell/account-menu.tsx';
+import { HealthBadge } from './shell/health-badge.tsx';
+import { Jump } from './shell/jump.tsx';
+import { useServicePages } from './shell/pages.ts';
 import { useTitle } from './title.ts';
 import './projects.css';
 
@@ -20,6 +23,7 @@ export function Projects() {
   const { data: projects } = useSuspenseQuery(projectsQuery);
   const heading = useTitle(text.projects.title);
   const navigate = useNavigate();
+  const [health] = useServicePages();
   const create = (
     <Button look="main" icon={Plus} onClick={() => navigate({ to: '/projects/new' })}>
       {text.projects.new}
@@ -30,6 +34,16 @@ export function Projects() {
       <header className="topbar">
         <Mark />
         <b className="grow">Cadiz</b>
+        <div className="only-wide">
+          <Jump />
+        </div>
+        {health && (
+          <Link className="btn ghost only-wide" to={health.to}>
+            <health.icon className="i" aria-hidden="true" />
+            {health.label}
+            <HealthBadge />
+          </Link>
+        )}
         <AccountMenu isSmall />
       </header>
       <main className="home-in">

@@ -14,7 +14,7 @@ export function SessionEnded({ user: present }: { user: Session['user'] | undefi
   const [user, setUser] = useState(present);
   if (present && !isOpen && present !== user) setUser(present);
   const { endedTitle, endedLead } = text.signIn;
-  // The e-mail address is filled in already.
+  // Whose it was is known.
   const toPassword = () => (user ? document.querySelector<HTMLElement>('.dialog [name="password"]') : null);
   return (
     <Dialog open={isOpen} onClose={() => {}} isKept title={endedTitle} lead={endedLead} initialFocus={toPassword}>

@@ -20,7 +20,7 @@ export function SignInAgain({ user }: SignInAgainProps) {
     return () => window.removeEventListener('visibilitychange', look);
   }, [user]);
   const enter = async () => goOn(await readSession(), user);
-  return <SignInForm onSignedIn={enter} email={user?.email} returnTo={location.pathname + location.search} />;
+  return <SignInForm onSignedIn={enter} user={user} returnTo={location.pathname + location.search} />;
 }
 
 function goOn(session: Session | null, user: Session['user'] | undefined): void {

@@ -4,8 +4,9 @@ import { useState } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, PasswordField } from '../../components/field.tsx';
+import { Avatar } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
-import { methodsQuery } from '../../queries.ts';
+import { methodsQuery, type Session } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { CodeField } from './code-field.tsx';
 import { useForm } from './form.ts';
@@ -15,8 +16,8 @@ import '../../styles/screens/sign-in-form.css';
 interface SignInFormProps {
   /** Called once there is a session. The form is busy until it has ended, and shows what it throws. */
   onSignedIn: () => Promise<void>;
-  /** Filled in already. */
-  email?: string | undefined;
+  /** Whose session has ended: asked for the password alone, until it is somebody else. */
+  user?: Pick<Session['user'], 'name' | 'email'> | undefined;
   /** Where the issuer leads back to. */
   returnTo?: string;
   /** Called with what is asked for from now on. */
@@ -37,8 +38,10 @@ export function SignInForm(props: SignInFormProps) {
   return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={go} />;
 }
 
-function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
+function PasswordStep({ onSignedIn, onCode, user, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
   const { data: methods } = useQuery(methodsQuery);
+  const [isOther, setOther] = useState(false);
+  const known = isOther ? undefined : user;
   const { onSubmit, error, isPending } = useForm(async ({ email = '', password = '' }) => {
     const answer = await call('signIn', { email, password });
     if ('twoFactorRedirect' in answer) onCode();
@@ -56,6 +59,20 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
   const { signIn } = text;
   return (
     <div className="stack g4">
+      {known && (
+        <div className="line g3">
+          <Avatar name={known.name} size="l" />
+          <div className="grow">
+            <b className="med clip">
+              <bdi>{known.name}</bdi>
+            </b>
+            <div className="cap quiet clip">{known.email}</div>
+          </div>
+          <button type="button" className="linklike cap" onClick={() => setOther(true)}>
+            {signIn.someoneElse}
+          </button>
+        </div>
+      )}
       {(methods?.passkeys || methods?.oidc) && (
         <>
           <div className="stack g2">
@@ -79,17 +96,22 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
       )}
       <ProblemNote error={error ?? passkey.error ?? issuer.error} />
       <form className="stack g4" onSubmit={onSubmit}>
-        <Field
-          label={signIn.email}
-          name="email"
-          type="email"
-          autoComplete="username webauthn"
-          defaultValue={email}
-          required
-        />
+        {known ? (
+          // For password managers, which look for it.
+          <input name="email" type="email" autoComplete="username" value={known.email} readOnly hidden />
+        ) : (
+          <Field
+            label={signIn.email}
+            name="email"
+            type="email"
+            autoComplete="username webauthn"
+            autoFocus={isOther}
+            required
+          />
+        )}
         <PasswordField label={signIn.password} name="password" autoComplete="current-password" required />
         <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {signIn.submit}
+          {known ? signIn.goOn : signIn.submit}
         </Button>
       </form>
     </div>

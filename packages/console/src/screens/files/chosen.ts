@@ -1,5 +1,5 @@
 import type { Selection } from '@cadiz/client';
-import type { Entry } from './use-listing.ts';
+import type { Entry, FileEntry } from './use-listing.ts';
 
 /** What a command is for: these entries, or everything in a place or search, of which these are the ones that have been loaded. */
 export interface Chosen {
@@ -36,6 +36,10 @@ export const mostArchived = 250;
 /** Whether these can be downloaded together. Everything in a place cannot: what has not been loaded would be missing. */
 export const mayDownload = ({ entries, select }: Chosen): boolean =>
   select === undefined && entries.length <= mostArchived;
+
+/** The files among these that links can be made for at once; none if everything in a place is chosen. */
+export const toShared = (chosen: Chosen): FileEntry[] =>
+  mayDownload(chosen) ? chosen.entries.filter((entry) => entry.kind === 'file') : [];
 
 /** A folder that something is moved to; the root has no id. */
 export interface Target {

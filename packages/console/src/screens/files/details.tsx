@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { Check } from 'lucide-react';
 import { type ReactNode, useState } from 'react';
 import { clientOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
@@ -8,8 +9,10 @@ import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes, formatCount, formatMoment } from '../../format.ts';
 import { membersQuery, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { keysQuery } from '../keys/keys-query.ts';
 import { MetadataDialog } from './metadata-dialog.tsx';
 import { type FileEntry, toLook } from './use-listing.ts';
+import '../../styles/screens/details.css';
 
 interface DetailsProps {
   projectId: string;
@@ -26,42 +29,58 @@ export function Details({ projectId, file }: DetailsProps) {
     <>
       <section>
         <h3>{preview.details}</h3>
-        <dl className="facts">
-          <Fact label={text.files.size}>
-            {formatBytes(file.fileSize)} · {preview.bytes(file.fileSize)}
-          </Fact>
+        <dl className="kv">
           <Fact label={text.files.type}>
-            <span className="mono">{file.mimeType}</span>{' '}
+            <span className="mono">{file.mimeType}</span>
+            {file.contentCheck === 'match' && (
+              <Badge tone="ok" icon={Check}>
+                {preview.checked}
+              </Badge>
+            )}
             {file.contentCheck === 'mismatch' && file.detectedMimeType && (
               <Badge tone="warn">{preview.looksLike(file.detectedMimeType)}</Badge>
             )}
           </Fact>
+          <Fact label={text.files.size}>
+            <span className="num">{formatBytes(file.fileSize)}</span>
+            <span className="quiet num">{preview.bytes(file.fileSize)}</span>
+          </Fact>
+          {file.image && <ImageFacts image={file.image} />}
+          <Fact label={text.files.added}>
+            <Moment at={file.createdAt} />
+          </Fact>
+          {file.createdBy && (
+            <Fact label={preview.by}>
+              <AddedBy projectId={projectId} by={file.createdBy} />
+            </Fact>
+          )}
           <Fact label={text.files.where}>
             <Where projectId={projectId} folderId={file.folderId} />
           </Fact>
-          <Fact label={text.files.added}>
-            <Moment at={file.createdAt} /> <AddedBy projectId={projectId} by={file.createdBy} />
-          </Fact>
-          {file.image && <ImageFacts image={file.image} />}
+        </dl>
+      </section>
+      <section className="stack g3">
+        <h3>{preview.forCode}</h3>
+        <dl className="kv">
           <Fact label={preview.id} code={file.id} />
           <Fact label={preview.storeKey} code={file.storeKey} />
           {file.sha256 !== null && (
             <Fact label="SHA-256" code={file.sha256}>
               {file.sha256State && (
-                <Badge tone={checkTones[file.sha256State]}>{preview.sha256States[file.sha256State]}</Badge>
+                <Badge tone={checkTones[file.sha256State]} {...(file.sha256State === 'verified' && { icon: Check })}>
+                  {preview.sha256States[file.sha256State]}
+                </Badge>
               )}
             </Fact>
           )}
           <Fact label="ETag" code={file.etag} />
+          {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}
         </dl>
-      </section>
-      <section className="stack g3">
-        <h3>{preview.metadata}</h3>
-        {metadata.length === 0 && file.externalId === null ? (
+        <h4>{preview.metadata}</h4>
+        {metadata.length === 0 ? (
           <p className="quiet">{preview.noMetadata}</p>
         ) : (
-          <dl className="facts">
-            {file.externalId !== null && <Fact label={preview.externalId} code={file.externalId} />}
+          <dl className="kv">
             {metadata.map(([name, value]) => (
               <Fact key={name} label={name}>
                 <bdi>{String(value)}</bdi>
@@ -81,17 +100,20 @@ const checkTones = { declared: '', verified: 'ok', mismatch: 'bad' } as const;
 /** One fact under its name. `code` is what programs need: it is in their type, and can be copied. */
 function Fact({ label, code, children }: { label: string; code?: string; children?: ReactNode }) {
   return (
-    <div>
-      <dt className="cap quiet">{label}</dt>
-      <dd>
+    <>
+      <dt>{label}</dt>
+      <dd className={code === undefined ? '' : 'is-code'}>
         {code !== undefined && (
           <>
-            <bdi className="mono">{code}</bdi> <CopyButton value={code} label={text.preview.copyFact(label)} />
+            <bdi className="mono clip" title={code}>
+              {code}
+            </bdi>
+            <CopyButton value={code} label={text.preview.copyFact(label)} />
           </>
         )}
         {children}
       </dd>
-    </div>
+    </>
   );
 }
 
@@ -120,7 +142,8 @@ function Where({ projectId, folderId }: { projectId: string; folderId: string | 
     queryKey: ['folders', projectId, folderId, 'path'],
     queryFn: async () => (await clientOf(projectId).files.page({ folder: folderId, limit: 1 })).breadcrumbs,
   });
-  return data?.map(({ id, name }, index) => (
+  if (!data) return null;
+  const parts = data.map(({ id, name }, index) => (
     <span key={id}>
       {index > 0 && ' / '}
       {id === null ? (
@@ -134,17 +157,30 @@ function Where({ projectId, folderId }: { projectId: string; folderId: string | 
       )}
     </span>
   ));
+  return <span>{parts}</span>;
 }
 
 /** Who uploaded a file, as far as that is known. */
-function AddedBy({ projectId, by }: { projectId: string; by: FileEntry['item']['createdBy'] }) {
+function AddedBy({ projectId, by }: { projectId: string; by: NonNullable<FileEntry['item']['createdBy']> }) {
   const user = useUser();
   const { data: members } = useQuery(membersQuery(projectId));
   const { preview } = text;
-  if (by === null) return null;
-  if ('apiKeyId' in by) return preview.byKey;
+  if ('apiKeyId' in by) return <AddedWith projectId={projectId} keyId={by.apiKeyId} />;
   if ('ticketId' in by) return preview.byTicket;
   if (by.userId === user.id) return preview.byYou;
   const name = members?.find(({ userId }) => userId === by.userId)?.name;
-  return name === undefined ? preview.byFormer : preview.by(name);
+  return name === undefined ? preview.byFormer : <bdi>{name}</bdi>;
+}
+
+/** The key that a file was uploaded with. Viewers are not told the names of keys. */
+function AddedWith({ projectId, keyId }: { projectId: string; keyId: string }) {
+  const mayManage = useRole(projectId) !== 'viewer';
+  const { data: keys } = useQuery({ ...keysQuery(projectId, mayManage), enabled: mayManage });
+  const name = keys?.find(({ id }) => id === keyId)?.name;
+  if (name === undefined) return text.preview.byKey;
+  return (
+    <span>
+      {text.preview.key} <bdi className="strong">{name}</bdi>
+    </span>
+  );
 }

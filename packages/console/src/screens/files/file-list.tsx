@@ -1,13 +1,23 @@
 import { useNavigate, useRouter } from '@tanstack/react-router';
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { ArrowDown, ArrowUp } from 'lucide-react';
-import { type KeyboardEvent, lazy, Suspense, startTransition, useEffect, useMemo, useRef, useState } from 'react';
+import {
+  type KeyboardEvent,
+  lazy,
+  Suspense,
+  startTransition,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
 import { rangeWith } from '../../components/range-with.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
 import { phone } from '../shell/use-is-phone.ts';
-import { type Chosen, toChosen } from './chosen.ts';
+import { type Chosen, toChosen, toShared } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
 import { useFlight } from './flight.ts';
 import { toLines } from './lines.ts';
@@ -43,7 +53,7 @@ interface FileListProps extends Loaded {
   canChange: boolean;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
-  onShare: (file: Entry) => void;
+  onShare: (chosen: Chosen) => void;
   /** Called when what has not been loaded comes near. */
   onMore: (side: Side) => void;
   onSort: (sort: Sort) => void;
@@ -60,8 +70,12 @@ export function FileList(props: FileListProps) {
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
-  const { columns, height, headHeight, isPhone } = useGridSizes(scroller, isGrid);
-  const lines = useMemo(() => toLines({ entries, gapAt: props.gapAt }, columns), [entries, props.gapAt, columns]);
+  const { files, folders, headHeight, isPhone } = useGridSizes(scroller, isGrid);
+  const { columns, height } = files;
+  const lines = useMemo(
+    () => toLines({ entries, gapAt: props.gapAt }, files, folders),
+    [entries, props.gapAt, files, folders],
+  );
   const flight = useFlight(scroller, height);
   // Those out of sight are drawn once those in sight are there.
   const [isShown, setShown] = useState(false);
@@ -70,15 +84,15 @@ export function FileList(props: FileListProps) {
   const virtual = useVirtualizer({
     count: lines.count,
     getScrollElement: () => scroller.current,
-    estimateSize: () => height,
+    estimateSize: (line) => lines.sizeOf(line).height,
     overscan: isShown ? (isGrid ? 3 : 12) : 0,
     scrollMargin: headHeight,
     scrollPaddingStart: headHeight,
     // The line with the focus stays drawn, however far one scrolls: without it, the keys could not go on from there.
     rangeExtractor: (range) => rangeWith(range, lines.of(current)),
   });
-  useEffect(() => virtual.measure(), [virtual, height]);
-  useSteadyRows(scroller, entries, lines, height, virtual.scrollOffset ?? 0);
+  useLayoutEffect(() => virtual.measure(), [virtual, height, lines.ofFolders]);
+  useSteadyRows(scroller, entries, lines, virtual.scrollOffset ?? 0);
   const drawn = virtual.getVirtualItems();
   const { startIndex, endIndex } = virtual.range ?? { startIndex: 0, endIndex: 0 };
   const [firstSeen] = lines.range(startIndex);
@@ -140,26 +154,42 @@ export function FileList(props: FileListProps) {
     return Math.max(from, Math.min(to - 1, current + step));
   }
 
+  /** The entry of another line that is below or above this one. */
+  function toLine(next: number): number {
+    const line = lines.of(current);
+    const [from, to] = current < gapAt ? [0, gapAt] : [gapAt, entries.length];
+    if (next < lines.of(from)) return from;
+    if (next > lines.of(to - 1)) return to - 1;
+    const [start, end] = lines.range(next);
+    return Math.min(start + current - lines.range(line)[0], end - 1);
+  }
+
+  function toPage(direction: 1 | -1): number {
+    const line = lines.of(current);
+    const step = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / height) - 1) * height;
+    const next = lines.at(lines.topOf(line) + direction * step);
+    return toLine(next === line ? line + direction : next);
+  }
+
   /** What a key does, if it is one of the list's. */
   function toCommand(event: KeyboardEvent, entry: Entry): (() => void) | undefined {
     const { key, shiftKey } = event;
     // Such as the key that goes back.
     if (event.altKey) return undefined;
-    const page = Math.max(1, Math.floor((scroller.current?.clientHeight ?? 400) / height) - 1) * columns;
-    const steps: Record<string, number> = {
-      ArrowDown: columns,
-      ArrowUp: -columns,
-      PageDown: page,
-      PageUp: -page,
-      ...(isGrid && { ArrowRight: 1, ArrowLeft: -1 }),
-      Home: -entries.length,
-      End: entries.length,
+    const places: Record<string, () => number> = {
+      ArrowDown: () => toLine(lines.of(current) + 1),
+      ArrowUp: () => toLine(lines.of(current) - 1),
+      PageDown: () => toPage(1),
+      PageUp: () => toPage(-1),
+      ...(isGrid && { ArrowRight: () => toNear(1), ArrowLeft: () => toNear(-1) }),
+      Home: () => 0,
+      End: () => entries.length - 1,
     };
     const chosen = selection.count === 0 ? toChosen([entry]) : selection.chosen;
     const removeThem = canChange ? () => commands.remove(chosen) : undefined;
     if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
-    const step = steps[key];
-    if (step !== undefined) return () => go(key === 'End' || key === 'Home' ? current + step : toNear(step), shiftKey);
+    const place = places[key];
+    if (place) return () => go(place(), shiftKey);
     // Not at the box or the menu of an entry, which have keys of their own.
     const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
@@ -174,12 +204,14 @@ export function FileList(props: FileListProps) {
     const forEditors: Record<string, (() => void) | undefined> = {
       F2: () => renaming.rename(entry.id),
       m: () => commands.move(chosen),
-      l: entry.kind === 'file' ? () => commands.share(entry) : undefined,
+      l: toShared(chosen).length > 0 ? () => commands.share(chosen) : undefined,
       Delete: () => commands.remove(chosen),
     };
     return forAll[key] ?? (canChange ? forEditors[key] : undefined);
   }
 
+  const unread = total ? Math.max(0, total - entries.length) : 0;
+  const rowCount = lines.count - (lines.gap === undefined ? 0 : 1) + Math.ceil(unread / columns);
   /** The place of an entry among all; after what has not been loaded, it is known only if all are counted. */
   const toRow = (index: number) => (index < gapAt ? index : total ? total - entries.length + index : undefined);
   const toProps = (entry: Entry, index: number): EntryProps => ({
@@ -203,7 +235,7 @@ export function FileList(props: FileListProps) {
         className={`scroll list ${hasPath ? 'search' : ''} ${selection.count === 0 ? '' : 'selecting'}`}
         role="grid"
         aria-label={text.nav.files}
-        aria-rowcount={total ? Math.ceil(total / columns) + (isGrid ? 0 : 1) : -1}
+        aria-rowcount={total ? rowCount + (isGrid ? 0 : 1) : -1}
         aria-multiselectable="true"
         onKeyDown={onKeyDown}
         onPointerEnter={commands.loadMenu}
@@ -229,8 +261,8 @@ export function FileList(props: FileListProps) {
                 key={shown[0]?.id ?? index}
                 role="row"
                 aria-rowindex={from < gapAt ? index + 1 : undefined}
-                className="row-at tiles"
-                style={{ top, gridTemplateColumns: `repeat(${columns}, minmax(0, 1fr))` }}
+                className={`row-at tiles ${shown[0]?.kind === 'folder' ? 'cards' : ''}`}
+                style={{ top, gridTemplateColumns: `repeat(${lines.sizeOf(index).columns}, minmax(0, 1fr))` }}
               >
                 {shown.map((entry, offset) => (
                   <Tile key={entry.id} {...toProps(entry, from + offset)} />

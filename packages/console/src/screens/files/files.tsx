@@ -6,6 +6,7 @@ import {
   FolderInput,
   FolderPlus,
   LayoutGrid,
+  Link,
   List,
   Search,
   SearchX,
@@ -28,7 +29,7 @@ import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
 import { usePaste } from '../uploads/use-paste.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
-import { countExcepted, mayDownload } from './chosen.ts';
+import { countExcepted, mayDownload, toShared } from './chosen.ts';
 import { FileList, type Sort } from './file-list.tsx';
 import { FirstUpload } from './first-upload.tsx';
 import { focusList } from './focus-list.ts';
@@ -131,6 +132,7 @@ function Folder(place: Place) {
           canChange={canChange}
           onMove={() => move(selection.chosen)}
           onRemove={() => remove(selection.chosen)}
+          onShare={() => share(selection.chosen)}
         />
       ) : (
         <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
@@ -313,12 +315,14 @@ interface SelectionBarProps {
   canChange: boolean;
   onMove: () => void;
   onRemove: () => void;
+  onShare: () => void;
 }
 
 /** Takes the place of the line above the list while something is chosen. On phones, what can be done with it is below the list. */
-function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove }: SelectionBarProps) {
+function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove, onShare }: SelectionBarProps) {
   const { files } = text;
   const { count, chosen, isEverything, everything } = selection;
+  const shared = toShared(chosen).length;
   // The sizes of folders are not known.
   const isKnown = !isEverything && chosen.entries.every(({ kind }) => kind === 'file');
   const bytes = chosen.entries.reduce((sum, entry) => sum + (entry.kind === 'file' ? entry.item.fileSize : 0), 0);
@@ -363,6 +367,12 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
           <Button look="ghost" size="s" icon={FolderInput} className="only-wide" onClick={onMove}>
             {files.move}
           </Button>
+          {shared > 0 && (
+            <Button look="ghost" size="s" icon={Link} className="only-wide" onClick={onShare}>
+              {shared === 1 ? files.copyLink : files.copyLinks}
+            </Button>
+          )}
+          <span className="between only-wide" />
           <Button look="ghost" size="s" icon={Trash2} className="bad only-wide" onClick={onRemove}>
             {text.common.delete}
           </Button>

@@ -1,10 +1,10 @@
 import type { Link } from '@cadiz/client';
 import { useQuery } from '@tanstack/react-query';
-import { Ban } from 'lucide-react';
-import { useState } from 'react';
+import { Ban, Copy } from 'lucide-react';
+import { useState, useSyncExternalStore } from 'react';
 import { clientOf } from '../../api.ts';
 import { copyText } from '../../clipboard.ts';
-import { now } from '../../clock.ts';
+import { everyMinute, now, readMinute } from '../../clock.ts';
 import { Button, IconButton } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Field, Select } from '../../components/field.tsx';
@@ -21,7 +21,9 @@ type Disposition = Link['disposition'];
 
 const hours = { hour: 1, day: 24, week: 7 * 24, month: 30 * 24 } as const;
 type Lifetime = keyof typeof hours | 'never' | 'custom';
-const lifetimes: readonly Lifetime[] = ['hour', 'day', 'week', 'month', 'custom', 'never'];
+/** Those that are one click away, and the others. */
+const usual: readonly Lifetime[] = ['hour', 'day', 'week'];
+const others: readonly Lifetime[] = ['month', 'custom', 'never'];
 const dispositions: readonly Disposition[] = ['inline', 'attachment'];
 
 /** As `datetime-local` has it: in the zone of the reader, to the minute. */
@@ -41,17 +43,33 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   const [revoked, setRevoked] = useState<Link>();
   const query = useQuery({ queryKey, queryFn: async () => (await links.page({ fileId, limit: 100 })).items });
   const reload = () => queryClient.invalidateQueries({ queryKey });
+  /** It is copied as soon as it is there. */
+  async function create(terms: Terms) {
+    const created = links.create(fileId, terms);
+    const copied = copyText(created.then(({ url }) => url)).then(
+      () => words.copied,
+      () => text.common.copyFailed,
+    );
+    try {
+      await created;
+    } finally {
+      void reload();
+    }
+    void toast(await copied);
+  }
   return (
     <section className="stack g3">
-      <h3>{words.title}</h3>
+      <h3>{mayShare ? words.share : words.title}</h3>
+      {mayShare && <LinkForm submit={words.create} toHint={words.who} send={create} />}
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
       {query.data?.length === 0 && <p className="quiet">{words.none}</p>}
-      <ul className="stack g3">
-        {query.data?.map((link) => (
-          <Row key={link.id} link={link} onRevoke={mayShare ? () => setRevoked(link) : undefined} />
-        ))}
-      </ul>
-      {mayShare && <NewLink projectId={projectId} fileId={fileId} onCreated={reload} />}
+      {query.data !== undefined && query.data.length > 0 && (
+        <ul className="stack g3">
+          {query.data.map((link) => (
+            <Row key={link.id} link={link} onRevoke={mayShare ? () => setRevoked(link) : undefined} />
+          ))}
+        </ul>
+      )}
       {revoked && (
         <FormDialog
           title={words.revokeTitle}
@@ -72,47 +90,63 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   );
 }
 
-interface NewLinkProps {
-  projectId: string;
-  fileId: string;
-  onCreated: () => void;
+/** How long links work, and what they do. */
+export interface Terms {
+  disposition: Disposition;
+  /** Undefined for links that work until they are revoked. */
+  expiresAt?: string;
 }
 
-/** How long a new link works, and what it does; it is copied as soon as it is there. */
-function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
+interface LinkFormProps {
+  /** The word on its button. */
+  submit: string;
+  /** Says until when links work; undefined: until they are revoked. */
+  toHint: (end: string | undefined) => string;
+  send: (terms: Terms, isThere: () => boolean) => Promise<void>;
+}
+
+/** Asks how long new links work, and what they do. */
+export function LinkForm({ submit, toHint, send }: LinkFormProps) {
   const { links: words } = text;
   const [lifetime, setLifetime] = useState<Lifetime>('week');
   const [until, setUntil] = useState('');
   const [disposition, setDisposition] = useState<Disposition>('inline');
-  const { onSubmit, error, isPending } = useForm(async () => {
-    const expiresAt =
-      lifetime === 'never'
-        ? undefined
-        : (lifetime === 'custom' ? new Date(until) : after(hours[lifetime])).toISOString();
-    const created = clientOf(projectId).links.create(fileId, { disposition, ...(expiresAt && { expiresAt }) });
-    const copied = copyText(created.then(({ url }) => url)).then(
-      () => words.copied,
-      () => text.common.copyFailed,
-    );
-    try {
-      await created;
-    } finally {
-      onCreated();
-    }
-    void toast(await copied);
+  useSyncExternalStore(everyMinute, readMinute);
+  const isOther = !usual.includes(lifetime);
+  const toEnd = () =>
+    lifetime === 'never' ? undefined : lifetime === 'custom' ? new Date(until) : after(hours[lifetime]);
+  const { onSubmit, error, isPending } = useForm(async (_, isThere) => {
+    const expiresAt = toEnd()?.toISOString();
+    await send({ disposition, ...(expiresAt && { expiresAt }) }, isThere);
   });
   function choose(chosen: Lifetime) {
     setLifetime(chosen);
     if (chosen === 'custom' && until === '') setUntil(toLocal(after(hours.day)));
   }
+  const end = toEnd();
+  // While a date is typed, there may be none.
+  const ends = end && !Number.isNaN(end.getTime()) ? formatMoment(end.toISOString()) : undefined;
   return (
     <form className="stack g3" onSubmit={onSubmit}>
-      <Select
-        label={words.lifetime}
-        value={lifetime}
-        options={lifetimes.map((value) => ({ value, label: words.lifetimes[value] }))}
-        onChange={choose}
-      />
+      <fieldset className="segs wide" aria-label={words.lifetime}>
+        {usual.map((one) => (
+          <button key={one} type="button" aria-pressed={one === lifetime} onClick={() => choose(one)}>
+            {words.lifetimes[one]}
+          </button>
+        ))}
+        <button type="button" aria-pressed={isOther} onClick={() => choose(isOther ? lifetime : 'month')}>
+          {words.other}
+        </button>
+      </fieldset>
+      {isOther && (
+        <Select
+          isLabelHidden
+          label={words.other}
+          value={lifetime}
+          options={others.map((value) => ({ value, label: words.lifetimes[value] }))}
+          onChange={choose}
+        />
+      )}
       {lifetime === 'custom' && (
         <Field
           label={words.ends}
@@ -131,9 +165,10 @@ function NewLink({ projectId, fileId, onCreated }: NewLinkProps) {
         onChange={setDisposition}
       />
       <ProblemNote error={error} />
-      <Button type="submit" busy={isPending}>
-        {words.create}
+      <Button look="main" type="submit" icon={Copy} busy={isPending}>
+        {submit}
       </Button>
+      <p className="cap quiet">{toHint(ends)}</p>
     </form>
   );
 }

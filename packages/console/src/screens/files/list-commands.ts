@@ -26,8 +26,8 @@ export interface ListCommands {
   download(chosen: Chosen): void;
   move(chosen: Chosen): void;
   remove(chosen: Chosen): void;
-  /** Shows the links of a file, and offers another. */
-  share(file: Entry): void;
+  /** Shows the links of a file, and offers another; offers one for each of several. */
+  share(chosen: Chosen): void;
   /** Opens the preview of a file at its details. */
   showDetails(file: Entry): void;
   /** Opens the field for a new name. */

@@ -176,8 +176,8 @@ export function Preview(props: PreviewProps) {
             {(at === -1 || files.length > 1) && <Film files={files} at={at} onShow={show} />}
           </div>
           <aside ref={details} tabIndex={-1} className="details" aria-label={preview.details}>
-            {file && <Details key={fileId} projectId={projectId} file={file} />}
             {file && <Links key={`${fileId} links`} projectId={projectId} fileId={fileId} />}
+            {file && <Details key={fileId} projectId={projectId} file={file} />}
           </aside>
           {dialog}
         </Dialog.Popup>

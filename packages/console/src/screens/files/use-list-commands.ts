@@ -22,7 +22,7 @@ interface CommandedList extends Pick<ListCommands, 'goTo' | 'loadMenu' | 'showMe
   open: (entry: Entry, isAtDetails?: boolean) => void;
   onMove: (chosen: Chosen) => void;
   onRemove: (chosen: Chosen) => void;
-  onShare: (file: Entry) => void;
+  onShare: (chosen: Chosen) => void;
 }
 
 /** The commands of a list. They are made only once, so that a change does not draw every row again, and look at the list as it is then. */
@@ -59,7 +59,7 @@ function toCommands(now: () => CommandedList): ListCommands {
     },
     move: (chosen) => now().onMove(chosen),
     remove: (chosen) => now().onRemove(chosen),
-    share: (file) => now().onShare(file),
+    share: (chosen) => now().onShare(chosen),
     showDetails: (file) => now().open(file, true),
     rename: ({ id }) => now().renaming.rename(id),
     renamed(entry, step) {

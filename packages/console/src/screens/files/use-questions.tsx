@@ -2,12 +2,12 @@ import { lazy, type ReactNode, Suspense, useState } from 'react';
 import { Coming } from '../../components/coming.tsx';
 import { toastError } from '../../components/toast.tsx';
 import { onceReachable } from '../../once-reachable.ts';
-import { type Chosen, needsAsking, type Target } from './chosen.ts';
+import { type Chosen, needsAsking, type Target, toShared } from './chosen.ts';
 import { loadCommands } from './load-commands.ts';
-import type { Entry } from './use-listing.ts';
 
 const DeleteDialog = lazy(onceReachable(async () => ({ default: (await import('./delete-dialog.tsx')).DeleteDialog })));
 const LinksDialog = lazy(onceReachable(async () => ({ default: (await import('./links-dialog.tsx')).LinksDialog })));
+const ManyLinks = lazy(onceReachable(async () => ({ default: (await import('./many-links.tsx')).ManyLinks })));
 const MoveDialog = lazy(onceReachable(async () => ({ default: (await import('./move-dialog.tsx')).MoveDialog })));
 
 interface Questions {
@@ -15,15 +15,15 @@ interface Questions {
   remove: (chosen: Chosen) => void;
   /** Asks where to. */
   move: (chosen: Chosen) => void;
-  /** Shows the links of a file. */
-  share: (file: Entry) => void;
+  /** Shows the links of a file, or asks for how long those of several work. */
+  share: (chosen: Chosen) => void;
   /** The question that is open. */
   dialog: ReactNode;
 }
 
 /** What is asked about entries, such as before they go. @param onGone called when they do */
 export function useQuestions(projectId: string, folderId: string | null, onGone: () => void): Questions {
-  const [asked, setAsked] = useState<{ about: 'delete' | 'move'; chosen: Chosen } | { about: 'links'; file: Entry }>();
+  const [asked, setAsked] = useState<{ about: 'delete' | 'move' | 'links'; chosen: Chosen }>();
   const close = () => setAsked(undefined);
   const end = () => {
     close();
@@ -42,11 +42,11 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
     else deleteThem(chosen);
   };
   const move = (chosen: Chosen) => setAsked({ about: 'move', chosen });
-  const share = (file: Entry) => setAsked({ about: 'links', file });
+  const share = (chosen: Chosen) => setAsked({ about: 'links', chosen });
   const dialog = asked && (
     <Suspense fallback={<Coming onClose={close} />}>
       {asked.about === 'links' ? (
-        <LinksDialog projectId={projectId} file={asked.file} onClose={close} />
+        <LinksOf projectId={projectId} chosen={asked.chosen} onClose={close} />
       ) : asked.about === 'delete' ? (
         <DeleteDialog
           projectId={projectId}
@@ -66,4 +66,20 @@ export function useQuestions(projectId: string, folderId: string | null, onGone:
     </Suspense>
   );
   return { remove, move, share, dialog };
+}
+
+interface LinksOfProps {
+  projectId: string;
+  chosen: Chosen;
+  onClose: () => void;
+}
+
+function LinksOf({ projectId, chosen, onClose }: LinksOfProps) {
+  const files = toShared(chosen);
+  const [file, ...others] = files;
+  if (!file) return null;
+  if (others.length === 0 && chosen.entries.length === 1)
+    return <LinksDialog projectId={projectId} file={file} onClose={onClose} />;
+  const folders = chosen.entries.length - files.length;
+  return <ManyLinks projectId={projectId} files={files} folders={folders} onClose={onClose} />;
 }

@@ -7,14 +7,14 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { problemOf } from '../../components/problem.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import type { NewKey } from './key-secret.tsx';
 import { expiryOf, type Lifetime, lifetimes, ScopeChecks, toDay, usualScopes } from './key-terms.tsx';
 import { type Reach, ReachField } from './reach-field.tsx';
 
 interface CreateKeyProps {
   projectId: string;
   onClose: () => void;
-  /** Gets the secret, which is held nowhere else. */
-  onCreated: (secret: string) => void;
+  onCreated: (created: NewKey) => void;
 }
 
 export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
@@ -31,16 +31,11 @@ export function CreateKey({ projectId, onClose, onCreated }: CreateKeyProps) {
       isSecret
       onClose={onClose}
       send={async ({ name = '', day = '' }, close) => {
-        const { key } = await call('createApiKey', {
-          name,
-          projectId,
-          folderId: reach ?? null,
-          scopes: [...chosen],
-          expiresAt: expiryOf(lifetime, day),
-        });
+        const terms = { folderId: reach ?? null, scopes: [...chosen], expiresAt: expiryOf(lifetime, day) };
+        const { key } = await call('createApiKey', { name, projectId, ...terms });
         // At once: the list, which comes later, does not have the secret.
         close();
-        onCreated(key);
+        onCreated({ name, secret: key, ...terms });
         await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}
     >

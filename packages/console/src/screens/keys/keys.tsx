@@ -13,7 +13,7 @@ import { useQueue } from '../../use-queue.ts';
 import { Page } from '../page.tsx';
 import { toNameKey } from '../uploads/names.ts';
 import { isEnded } from './expiry.tsx';
-import { KeySecret } from './key-secret.tsx';
+import { KeySecret, type NewKey } from './key-secret.tsx';
 import { type About, KeyTable } from './key-table.tsx';
 import { keysQuery } from './keys-query.ts';
 import { Quarantines } from './quarantines.tsx';
@@ -43,7 +43,7 @@ export function Keys() {
   const query = useQuery({ ...keysQuery(projectId, mayManage), enabled: isKnown });
   const [words, setWords] = useState('');
   const [asked, setAsked] = useState<Asked>();
-  const secrets = useQueue<string>();
+  const created = useQueue<NewKey>();
   const { keys } = text;
   const all = query.data ?? [];
   const found = all.filter((key) => isMeant(key, words));
@@ -97,11 +97,11 @@ export function Keys() {
       {mayManage && <Quarantines projectId={projectId} keys={all} />}
       <Suspense>
         {asked && (
-          <Question asked={asked} projectId={projectId} onClose={() => setAsked(undefined)} onSecret={secrets.add} />
+          <Question asked={asked} projectId={projectId} onClose={() => setAsked(undefined)} onCreated={created.add} />
         )}
       </Suspense>
-      {secrets.first !== undefined && !asked && (
-        <KeySecret key={secrets.first} projectId={projectId} secret={secrets.first} onClose={secrets.next} />
+      {created.first !== undefined && !asked && (
+        <KeySecret key={created.first.secret} projectId={projectId} created={created.first} onClose={created.next} />
       )}
     </Page>
   );
@@ -111,18 +111,17 @@ interface QuestionProps {
   asked: Asked;
   projectId: string;
   onClose: () => void;
-  /** Gets a new secret. */
-  onSecret: (secret: string) => void;
+  onCreated: (created: NewKey) => void;
 }
 
 /** The dialog that is open. */
-function Question({ asked, projectId, onClose, onSecret }: QuestionProps) {
+function Question({ asked, projectId, onClose, onCreated }: QuestionProps) {
   const dialog = { projectId, onClose };
   switch (asked.about) {
     case 'create':
-      return <CreateKey {...dialog} onCreated={onSecret} />;
+      return <CreateKey {...dialog} onCreated={onCreated} />;
     case 'rotate':
-      return <RotateKey {...dialog} apiKey={asked.key} onRotated={onSecret} />;
+      return <RotateKey {...dialog} apiKey={asked.key} onRotated={onCreated} />;
     case 'revoke':
       return <RevokeKey {...dialog} apiKey={asked.key} />;
     case 'uploads':

@@ -9,6 +9,7 @@ import { FormDialog } from '../../components/form-dialog.tsx';
 import { formatMoment } from '../../format.ts';
 import { queryClient, useRole, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import type { NewKey } from './key-secret.tsx';
 
 const overlaps = { none: 0, hour: 3600, day: 86_400, week: 604_800 } as const;
 type Overlap = keyof typeof overlaps;
@@ -24,8 +25,7 @@ interface RotateKeyProps {
   apiKey: ApiKey;
   projectId: string;
   onClose: () => void;
-  /** Gets the secret of the new key, which is held nowhere else. */
-  onRotated: (secret: string) => void;
+  onRotated: (created: NewKey) => void;
 }
 
 /** Asks how long the old key goes on. Whoever may not rotate it is told why. */
@@ -55,7 +55,8 @@ export function RotateKey({ apiKey, projectId, onClose, onRotated }: RotateKeyPr
         const { key } = await call('rotateApiKey', { id: apiKey.id, overlapSeconds: overlaps[overlap] });
         // At once: the list, which comes later, does not have the secret.
         close();
-        onRotated(key);
+        // Its terms are those of the old one.
+        onRotated({ ...apiKey, secret: key });
         await queryClient.invalidateQueries({ queryKey: ['keys', projectId] });
       }}
     >

@@ -6,8 +6,14 @@ interface SnippetsProps {
   apiKey?: string;
 }
 
-/** Code for this project, ready to be pasted. */
-export function Snippets({ projectId, apiKey = 'cz_live_…' }: SnippetsProps) {
+/** Code for this project, ready to be pasted: a key that is shown comes first, as what has to be kept. */
+export function Snippets({ projectId, apiKey }: SnippetsProps) {
+  const key = apiKey ?? 'cz_live_…';
+  const env = {
+    '.env': `CADIZ_URL=${location.origin}
+CADIZ_PROJECT_ID=${projectId}
+CADIZ_API_KEY=${key}`,
+  };
   const snippets = {
     TypeScript: `import { createClient } from '@cadiz/client';
 
@@ -17,12 +23,9 @@ const cadiz = createClient({
   apiKey: process.env.CADIZ_API_KEY,
 });
 const file = await cadiz.upload(photo, { folder: 'holiday' });`,
-    curl: `KEY=${apiKey}
+    curl: `KEY=${key}
 curl -sS "${location.origin}/api/storage/list?projectId=${projectId}" \\
   -H "Authorization: Bearer $KEY"`,
-    '.env': `CADIZ_URL=${location.origin}
-CADIZ_PROJECT_ID=${projectId}
-CADIZ_API_KEY=${apiKey}`,
   };
-  return <SnippetTabs snippets={snippets} />;
+  return <SnippetTabs snippets={apiKey === undefined ? { ...snippets, ...env } : { ...env, ...snippets }} />;
 }

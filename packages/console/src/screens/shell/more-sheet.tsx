@@ -7,6 +7,7 @@ import { Avatar } from '../../components/parts.tsx';
 import { projectsQuery, type Role, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import '../../styles/screens/more-sheet.css';
+import { HealthBadge } from './health-badge.tsx';
 import { closeOverlay, openOverlay } from './overlays.ts';
 import { hasTab, projectPages, useServicePages } from './pages.ts';
 import { useAccountActions } from './use-account-actions.ts';
@@ -57,6 +58,7 @@ export function MoreSheet({ projectId, role }: { projectId: string; role: Role |
                   <Link to={to} onClick={closeOverlay}>
                     <Icon className="i" aria-hidden="true" />
                     {label}
+                    {to === '/system' && <HealthBadge />}
                   </Link>
                 </div>
               ))}

@@ -1,9 +1,10 @@
 import { useLocation, useParams } from '@tanstack/react-router';
-import { Fragment, lazy, type ReactNode, Suspense, useEffect, useSyncExternalStore } from 'react';
+import { lazy, type ReactNode, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { Coming } from '../../components/coming.tsx';
 import { onceReachable } from '../../once-reachable.ts';
 import { useRole } from '../../queries.ts';
 import { useQueue } from '../../use-queue.ts';
+import type { NewKey } from '../keys/key-secret.tsx';
 import type { Here } from './here.ts';
 import { closeOverlay, overlay } from './overlays.ts';
 import { useGlobalKeys } from './use-global-keys.ts';
@@ -47,17 +48,19 @@ function Overlays(here: Here) {
         <>
           {shown === 'more' && <MoreSheet projectId={projectId} role={here.role} />}
           {shown === 'newFolder' && <NewFolder projectId={projectId} parentId={folderId} onClose={closeOverlay} />}
-          <ShownOnce
+          <ShownOnce<string>
             isAsked={shown === 'invite'}
             isFree={shown === undefined}
             ask={(onCreated) => <Invite projectId={projectId} onClose={closeOverlay} onCreated={onCreated} />}
-            show={(url, onClose) => <InvitationLink url={url} onClose={onClose} />}
+            show={(url, onClose) => <InvitationLink key={url} url={url} onClose={onClose} />}
           />
-          <ShownOnce
+          <ShownOnce<NewKey>
             isAsked={shown === 'createKey'}
             isFree={shown === undefined}
             ask={(onCreated) => <CreateKey projectId={projectId} onClose={closeOverlay} onCreated={onCreated} />}
-            show={(secret, onClose) => <KeySecret projectId={projectId} secret={secret} onClose={onClose} />}
+            show={(created, onClose) => (
+              <KeySecret key={created.secret} projectId={projectId} created={created} onClose={onClose} />
+            )}
           />
         </>
       )}
@@ -65,17 +68,18 @@ function Overlays(here: Here) {
   );
 }
 
-interface ShownOnceProps {
+interface ShownOnceProps<T> {
   isAsked: boolean;
   /** Whether nothing else is open. */
   isFree: boolean;
-  ask: (onCreated: (secret: string) => void) => ReactNode;
-  show: (secret: string, onClose: () => void) => ReactNode;
+  ask: (onCreated: (created: T) => void) => ReactNode;
+  /** With a key of its own for each. */
+  show: (created: T, onClose: () => void) => ReactNode;
 }
 
 /** Asks for what creates a secret, and shows that once. */
-function ShownOnce({ isAsked, isFree, ask, show }: ShownOnceProps) {
-  const { first, add, next } = useQueue<string>();
-  if (first !== undefined && isFree) return <Fragment key={first}>{show(first, next)}</Fragment>;
+function ShownOnce<T>({ isAsked, isFree, ask, show }: ShownOnceProps<T>) {
+  const { first, add, next } = useQueue<T>();
+  if (first !== undefined && isFree) return show(first, next);
   return isAsked && ask(add);
 }

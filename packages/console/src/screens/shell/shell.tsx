@@ -8,24 +8,23 @@ import {
   FolderOpen,
   type LucideIcon,
   Menu as MenuIcon,
-  Search,
 } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import { Mark } from '../../components/mark.tsx';
 import { Menu } from '../../components/menu.tsx';
 import { Meter } from '../../components/parts.tsx';
-import { formatBytes } from '../../format.ts';
+import { formatBytes, formatShare } from '../../format.ts';
 import { projectsQuery, toUsedBytes, usageQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
 import { UploadsRegion } from '../uploads/uploads-region.tsx';
 import { AccountMenu } from './account-menu.tsx';
-import { Keys } from './keys.tsx';
+import { HealthBadge } from './health-badge.tsx';
+import { Jump } from './jump.tsx';
 import { NetworkStrip } from './network-strip.tsx';
 import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
 import { projectPages, useServicePages } from './pages.ts';
-import { commandKey } from './shortcuts.ts';
 import { UpdateStrip } from './update-strip.tsx';
 import { useIsPhone } from './use-is-phone.ts';
 import { useLive } from './use-live.ts';
@@ -50,17 +49,7 @@ export function Shell() {
             <Mark />
             <Switcher projectId={projectId} />
           </div>
-          <button
-            type="button"
-            className="jump"
-            title={text.palette.title}
-            aria-haspopup="dialog"
-            onClick={() => openOverlay('palette')}
-          >
-            <Search className="i s" aria-hidden="true" />
-            <span className="clip">{text.palette.title}</span>
-            <Keys keys={[commandKey, 'K']} />
-          </button>
+          <Jump />
           {projectId && (
             <>
               <ProjectNav projectId={projectId} group="content" label={text.nav.content} />
@@ -154,6 +143,7 @@ function ServiceNav() {
         <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
           <Icon className="i" aria-hidden="true" />
           {label}
+          {to === '/system' && <HealthBadge />}
         </Link>
       ))}
     </nav>
@@ -169,7 +159,10 @@ function Quota({ projectId }: { projectId: string }) {
   const words = quotaBytes === null ? text.common.used(used) : text.common.sizeOf(used, formatBytes(quotaBytes));
   return (
     <div className="quota">
-      <span className="num">{words}</span>
+      <span className="line num">
+        <span className="grow">{words}</span>
+        {quotaBytes !== null && formatShare(usedBytes / quotaBytes)}
+      </span>
       {quotaBytes !== null && <Meter isLimit share={usedBytes / quotaBytes} label={text.nav.usage} valueText={words} />}
     </div>
   );

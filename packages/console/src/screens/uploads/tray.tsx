@@ -39,7 +39,7 @@ export function Tray(props: TrayProps) {
     return letGo;
   }, []);
   const section = useCovering(isPhone && isOpen);
-  if (isPhone && !isOpen) return <MiniTray {...props} />;
+  if (isPhone && !isOpen) return <MiniTray {...props} speed={speed} />;
   return (
     <section
       ref={section}
@@ -142,15 +142,21 @@ function TotalMeter({ uploads }: { uploads: Uploads }) {
   );
 }
 
-function Sum({ uploads: { loaded, total, isIdle, isPaused, isOffline }, speed }: { uploads: Uploads; speed: number }) {
+/** How fast it goes, and how much time is left; undefined while nothing moves. */
+function toPace({ loaded, total, isIdle, isPaused, isOffline }: Uploads, speed: number) {
+  if (isIdle || isPaused || isOffline || speed === 0) return undefined;
+  return { speed: `${formatBytes(speed)}/s`, left: text.uploads.left(formatLeft((total - loaded) / speed)) };
+}
+
+function Sum({ uploads, speed }: { uploads: Uploads; speed: number }) {
   const { uploads: words } = text;
-  const isRunning = !isIdle && !isPaused && !isOffline && speed > 0;
-  const left = isRunning ? words.left(formatLeft((total - loaded) / speed)) : '';
+  const { loaded, total, isPaused, isOffline } = uploads;
+  const pace = toPace(uploads, speed);
   return (
     <div className="tray-sum">
       <span>{text.common.sizeOf(formatBytes(loaded), formatBytes(total))}</span>
-      {isRunning && <span className="quiet">{formatBytes(speed)}/s</span>}
-      <span className="grow">{isOffline ? words.nothingLost : isPaused ? words.paused : left}</span>
+      {pace && <span className="quiet">{pace.speed}</span>}
+      <span className="grow">{isOffline ? words.nothingLost : isPaused ? words.paused : pace?.left}</span>
     </div>
   );
 }
@@ -177,21 +183,25 @@ function Foot({ uploads: { counts, sending, items, isOffline } }: { uploads: Upl
 }
 
 /** One line above the tabs of a phone. */
-function MiniTray({ uploads, setOpen }: TrayProps) {
-  const { loaded, total, isOffline, all } = uploads;
+function MiniTray({ uploads, setOpen, speed }: TrayProps & { speed: number }) {
+  const { loaded, total, isOffline, all, counts } = uploads;
+  const { uploads: words } = text;
+  const pace = toPace(uploads, speed);
+  const size = text.common.sizeOf(formatBytes(loaded), formatBytes(total));
   if (all === 0 && uploads.preparing === 0 && uploads.items.length === 0) return null;
   return (
     <section className="tray is-mini" aria-label={text.nav.uploads}>
       <div className="up">
         <div>
           <b className="strong">{toTitle(uploads)}</b>
-          <div className="cap">
-            {text.common.sizeOf(formatBytes(loaded), formatBytes(total))}
-            {isOffline && ` · ${text.uploads.nothingLost}`}
+          <div className="cap clip">
+            {pace ? `${pace.speed} · ${pace.left}` : size}
+            {isOffline && ` · ${words.nothingLost}`}
+            {counts.failed > 0 && <span className="bad"> · {words.failed(counts.failed)}</span>}
           </div>
           <TotalMeter uploads={uploads} />
         </div>
-        <IconButton icon={ChevronUp} label={text.uploads.expand} aria-expanded={false} onClick={() => setOpen(true)} />
+        <IconButton icon={ChevronUp} label={words.expand} aria-expanded={false} onClick={() => setOpen(true)} />
       </div>
     </section>
   );
