@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fingerprint, LogIn } from 'lucide-react';
-import { useState } from 'react';
-import { call } from '../../api.ts';
+import { useEffect, useRef, useState } from 'react';
+import { call, codeOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, PasswordField } from '../../components/field.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
@@ -10,40 +10,52 @@ import { text } from '../../text/text.ts';
 import { CodeField } from './code-field.tsx';
 import { useForm } from './form.ts';
 import { signInWithPasskey } from './passkey.ts';
+import { Submit } from './submit.tsx';
 import '../../styles/screens/sign-in-form.css';
 
-interface SignInFormProps {
+interface SignInProps {
   /** Called once there is a session. The form is busy until it has ended, and shows what it throws. */
   onSignedIn: () => Promise<void>;
   /** Filled in already. */
   email?: string | undefined;
   /** Where the issuer leads back to. */
   returnTo?: string;
-  /** Called with what is asked for from now on. */
-  onStep?: (step: SignInStep) => void;
 }
 
 /** What somebody is asked for: e-mail and password, or then a code of the app, or one of those kept for when that is lost. */
 export type SignInStep = 'password' | 'code' | 'backup';
 
 /** E-mail and password, the second factor if there is one, and the other ways that are switched on. */
-export function SignInForm(props: SignInFormProps) {
+export function SignInForm(props: SignInProps) {
   const [step, setStep] = useState<SignInStep>('password');
-  function go(to: SignInStep) {
-    setStep(to);
-    props.onStep?.(to);
-  }
-  if (step === 'password') return <PasswordStep {...props} onCode={() => go('code')} />;
-  return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={go} />;
+  return <SignInSteps {...props} step={step} onStep={setStep} />;
 }
 
-function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
+interface SignInStepsProps extends SignInProps {
+  step: SignInStep;
+  onStep: (step: SignInStep) => void;
+}
+
+/** The same for a page that says something else at each step, and so holds it. */
+export function SignInSteps({ step, onStep, ...props }: SignInStepsProps) {
+  if (step === 'password') return <PasswordStep {...props} onCode={() => onStep('code')} />;
+  return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={onStep} />;
+}
+
+function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInProps & { onCode: () => void }) {
+  const passwordField = useRef<HTMLInputElement>(null);
   const { data: methods } = useQuery(methodsQuery);
   const { onSubmit, error, isPending } = useForm(async ({ email = '', password = '' }) => {
     const answer = await call('signIn', { email, password });
     if ('twoFactorRedirect' in answer) onCode();
     else await onSignedIn();
   });
+  const isWrong = codeOf(error) === 'invalid_email_or_password';
+  useEffect(() => {
+    if (!isWrong || !passwordField.current) return;
+    passwordField.current.value = '';
+    passwordField.current.focus();
+  }, [isWrong]);
   const passkey = useForm(async () => {
     await signInWithPasskey();
     await onSignedIn();
@@ -87,19 +99,22 @@ function PasswordStep({ onSignedIn, onCode, email, returnTo = '/' }: SignInFormP
           defaultValue={email}
           required
         />
-        <PasswordField label={signIn.password} name="password" autoComplete="current-password" required />
-        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {signIn.submit}
-        </Button>
+        <PasswordField
+          ref={passwordField}
+          label={signIn.password}
+          name="password"
+          autoComplete="current-password"
+          placeholder={isWrong ? signIn.typeAgain : undefined}
+          required
+        />
+        <Submit isPending={isPending}>{signIn.submit}</Submit>
       </form>
     </div>
   );
 }
 
-interface CodeStepProps {
+interface CodeStepProps extends Pick<SignInStepsProps, 'onSignedIn' | 'onStep'> {
   isBackup: boolean;
-  onSignedIn: SignInFormProps['onSignedIn'];
-  onStep: (step: SignInStep) => void;
 }
 
 function CodeStep({ isBackup, onSignedIn, onStep }: CodeStepProps) {
@@ -120,9 +135,7 @@ function CodeStep({ isBackup, onSignedIn, onStep }: CodeStepProps) {
         <CodeField label={words.label} name="code" error={error} />
       )}
       <ProblemNote error={error} />
-      <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-        {signIn.submit}
-      </Button>
+      <Submit isPending={isPending}>{signIn.submit}</Submit>
       <div className="line wrap">
         <button type="button" className="linklike" onClick={() => onStep(isBackup ? 'code' : 'backup')}>
           {words.other}
