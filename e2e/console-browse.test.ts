@@ -688,12 +688,15 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const dialog = page.getByRole('dialog', { name: 'New folder' });
     await dialog.getByRole('textbox').fill('Waits');
     await page.keyboard.press('Enter');
-    const words = /^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/;
-    await dialog.getByText(words).waitFor();
+    await dialog.getByText(/^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.keyboard.press('Escape');
-    await page.locator('.strip').getByText(words).waitFor();
+    // Whether anything goes on is not said where nothing may be waiting.
+    await page
+      .locator('.strip')
+      .getByText(/^Cadiz asks to wait until \d\d:\d\d:\d\d\.$/)
+      .waitFor();
     // It goes on although the dialog is closed.
     await page.getByRole('link', { name: 'Waits', exact: true }).first().waitFor();
     await page.locator('.strip').waitFor({ state: 'detached' });
@@ -862,11 +865,27 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(await findBarriers(page)).toEqual([]);
 
     await page.reload();
-    await page.getByText('r-1').waitFor();
+    const failure = page.getByRole('alert').filter({ hasText: 'The reason is role_missing.' });
+    await failure.getByRole('heading', { name: 'This folder could not be listed' }).waitFor();
+    await failure.getByText('r-1').waitFor();
+    await failure.getByRole('link', { name: 'Go to your projects' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    // It stays while it is tried again, and so does the focus.
     await page.unroute('**/api/storage/list?**');
-    await page.getByRole('button', { name: 'Retry' }).click();
+    const { over, release } = createHold();
+    await page.route('**/api/storage/list?**', async (route) => {
+      await over;
+      await route.continue();
+    });
+    const retry = page.getByRole('button', { name: 'Retry' });
+    await retry.press('Enter');
+    await page.locator('[aria-busy=true]').waitFor();
+    await page.getByText('Cadiz has not answered yet.').waitFor();
+    expect(await retry.evaluate((one) => one === document.activeElement)).toBe(true);
+    release();
     await rowOf(page, 'a.txt').waitFor();
+    await failure.waitFor({ state: 'detached' });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
