@@ -920,6 +920,31 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says in German why types, limits and origins are refused', async () => {
+    const projectId = await tested.createProject('Grenzen');
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`, { locale: 'de-DE' });
+    const save = page.getByRole('button', { name: 'Speichern' });
+    const says = (words: RegExp) => page.getByRole('alert').getByText(words).first().waitFor();
+    await page.getByLabel('Erlaubte Typen').fill('image/*\nBilder');
+    await save.click();
+    await says(/^Ein Dateityp sieht aus wie application\/pdf/);
+    await page.getByLabel('Erlaubte Typen').fill('');
+    await page.getByLabel('Größte Datei', { exact: true }).fill('-1');
+    await save.click();
+    await says(/^Das muss eine ganze Zahl von Bytes sein, ab 0/);
+    await page.getByRole('button', { name: 'Verwerfen' }).click();
+
+    await page.goto(`${tested.url}/projects/${projectId}/tickets`);
+    await page.getByRole('button', { name: 'Ticket anlegen' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Seiten, die es verwenden dürfen').fill('https://www.example.com/pfad');
+    await dialog.getByRole('button', { name: 'Ticket anlegen' }).click();
+    await says(/^Ein Ursprung sieht aus wie https:/);
+    expect(await dialog.innerText()).not.toMatch(/must|such as/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a search goes on until it has found something, or everything has been looked through', async () => {
     const { projectId, cadiz } = await createFilled('Late finds');
     await fill(cadiz, ['needle.txt', 'other.txt']);

@@ -2,6 +2,7 @@ import { type CadizError, type ErrorCode, isCadizError } from '@cadiz/client';
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
 import { formatUntil } from '../format.ts';
+import { findWords } from '../text/find-words.ts';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
@@ -11,7 +12,7 @@ import { CopyButton } from './copy-button.tsx';
  */
 function translate({ code, issues }: CadizError, issue = issues[0]): string | undefined {
   const { codes, fields } = text.errors;
-  return code === 'invalid_request' ? fields[issue?.path ?? ''] : codes[code as ErrorCode];
+  return code === 'invalid_request' ? findWords(fields, issue?.path ?? '') : codes[code as ErrorCode];
 }
 
 /** What happened, in the words of the service, or in those of the console if the service has not answered; and when to try again. */
