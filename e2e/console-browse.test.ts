@@ -818,12 +818,15 @@ describe.runIf(triesJourneys)('the file browser', () => {
     const dialog = page.getByRole('dialog', { name: 'New folder' });
     await dialog.getByRole('textbox').fill('Waits');
     await page.keyboard.press('Enter');
-    const words = /^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/;
-    await dialog.getByText(words).waitFor();
+    await dialog.getByText(/^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.unrouteAll({ behavior: 'ignoreErrors' });
     await page.keyboard.press('Escape');
-    await page.locator('.strip').getByText(words).waitFor();
+    // Whether anything goes on is not said where nothing may be waiting.
+    await page
+      .locator('.strip')
+      .getByText(/^Cadiz asks to wait until \d\d:\d\d:\d\d\.$/)
+      .waitFor();
     // It goes on although the dialog is closed.
     await page.getByRole('link', { name: 'Waits', exact: true }).first().waitFor();
     await page.locator('.strip').waitFor({ state: 'detached' });
@@ -992,11 +995,27 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(await findBarriers(page)).toEqual([]);
 
     await page.reload();
-    await page.getByText('r-1').waitFor();
+    const failure = page.getByRole('alert').filter({ hasText: 'The reason is role_missing.' });
+    await failure.getByRole('heading', { name: 'This folder could not be listed' }).waitFor();
+    await failure.getByText('r-1').waitFor();
+    await failure.getByRole('link', { name: 'Go to your projects' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
+    // It stays while it is tried again, and so does the focus.
     await page.unroute('**/api/storage/list?**');
-    await page.getByRole('button', { name: 'Retry' }).click();
+    const { over, release } = createHold();
+    await page.route('**/api/storage/list?**', async (route) => {
+      await over;
+      await route.continue();
+    });
+    const retry = page.getByRole('button', { name: 'Retry' });
+    await retry.press('Enter');
+    await page.locator('[aria-busy=true]').waitFor();
+    await page.getByText('Cadiz has not answered yet.').waitFor();
+    expect(await retry.evaluate((one) => one === document.activeElement)).toBe(true);
+    release();
     await rowOf(page, 'a.txt').waitFor();
+    await failure.waitFor({ state: 'detached' });
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).not.toBe('BODY');
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -1027,6 +1046,31 @@ describe.runIf(triesJourneys)('the file browser', () => {
       .first()
       .waitFor();
     expect(await dialog.textContent()).not.toMatch(/must|already/);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('says in German why types, limits and origins are refused', async () => {
+    const projectId = await tested.createProject('Grenzen');
+    const page = await tested.openAsOwner(`/projects/${projectId}/settings`, { locale: 'de-DE' });
+    const save = page.getByRole('button', { name: 'Speichern' });
+    const says = (words: RegExp) => page.getByRole('alert').getByText(words).first().waitFor();
+    await page.getByLabel('Erlaubte Typen').fill('image/*\nBilder');
+    await save.click();
+    await says(/^Ein Dateityp sieht aus wie application\/pdf/);
+    await page.getByLabel('Erlaubte Typen').fill('');
+    await page.getByLabel('Größte Datei', { exact: true }).fill('-1');
+    await save.click();
+    await says(/^Das muss eine ganze Zahl von Bytes sein, ab 0/);
+    await page.getByRole('button', { name: 'Verwerfen' }).click();
+
+    await page.goto(`${tested.url}/projects/${projectId}/tickets`);
+    await page.getByRole('button', { name: 'Ticket anlegen' }).first().click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Seiten, die es verwenden dürfen').fill('https://www.example.com/pfad');
+    await dialog.getByRole('button', { name: 'Ticket anlegen' }).click();
+    await says(/^Ein Ursprung sieht aus wie https:/);
+    expect(await dialog.innerText()).not.toMatch(/must|such as/);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

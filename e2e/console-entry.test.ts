@@ -49,6 +49,27 @@ describe.runIf(triesJourneys)('before there is a session', () => {
     await page.context().close();
   });
 
+  test('a wrong password leaves the address, and is typed again at once', async () => {
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in`);
+    const typed = page.getByLabel('Password', { exact: true });
+    await page.getByLabel('E-mail').fill(email);
+    for (const wrong of ['not my password', 'nor is this one']) {
+      await typed.fill(wrong);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      await page.getByRole('alert').getByText('wrong').waitFor();
+      await expect.poll(() => typed.inputValue()).toBe('');
+      expect(await typed.evaluate((one) => one === document.activeElement)).toBe(true);
+      expect(await page.getByLabel('E-mail').inputValue()).toBe(email);
+    }
+    expect(await findFlaws(page)).toEqual([]);
+    await page.keyboard.type(password);
+    await page.keyboard.press('Enter');
+    await page.getByRole('link', { name: 'API keys' }).waitFor();
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('a forgotten password is reset by a link that works once', async () => {
     const page = await tested.openPage();
     await page.goto(`${tested.url}/sign-in`);
@@ -139,6 +160,40 @@ describe.runIf(triesJourneys)('before there is a session', () => {
     await ended.waitFor({ state: 'detached' });
     await expect.poll(() => page.url()).toBe(place);
     await page.getByText('Nothing is called “chart” here').waitFor();
+    await page.context().close();
+  });
+
+  // As the last: the attempts of its address are counted for a minute.
+  test('too many attempts are told until when they wait, in seconds as in hours', async () => {
+    const page = await tested.openPage();
+    await page.goto(`${tested.url}/sign-in`);
+    const typed = page.getByLabel('Password', { exact: true });
+    const submit = page.getByRole('button', { name: 'Sign in', exact: true });
+    await page.getByLabel('E-mail').fill('nobody@example.com');
+    const refusal = page.getByRole('alert');
+    for (let attempt = 0; attempt < 5; attempt++) {
+      await typed.fill('guess');
+      await submit.click();
+      await refusal.getByText('wrong').waitFor();
+    }
+    await typed.fill('guess');
+    await submit.click();
+    const words = await refusal.getByText('Too many attempts').innerText();
+    expect(words).toMatch(/ Try again after \d\d:\d\d\.$/);
+    // It can be sent again by then.
+    expect(await typed.inputValue()).toBe('guess');
+    expect(await findFlaws(page)).toEqual([]);
+    await page.route('**/api/auth/sign-in/email', async (route) => {
+      const json = { title: 'Too many attempts.', status: 429, code: 'too_many_attempts' };
+      const headers = { 'Retry-After': '20' };
+      await route.fulfill({ status: 429, contentType: 'application/problem+json', headers, json });
+    });
+    await submit.click();
+    await page
+      .getByRole('status')
+      .getByText(/^Cadiz asks to wait until \d\d:\d\d:\d\d, and goes on then\.$/)
+      .waitFor();
+    expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
 });

@@ -104,6 +104,19 @@ const findExcess = (page: Page) =>
     return found;
   });
 
+/** Lines of text that are cut above or below. */
+const findLow = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll<HTMLElement>('body *')]
+      .filter((one) => {
+        const { overflowY, display } = getComputedStyle(one);
+        const isCut = (overflowY === 'hidden' || overflowY === 'clip') && display !== 'inline';
+        const hasText = [...one.childNodes].some((node) => node.nodeType === 3 && node.textContent?.trim());
+        return isCut && hasText && one.clientHeight > 2 && one.scrollHeight > one.clientHeight + 1;
+      })
+      .map((one) => `${one.tagName} ${one.className} ${one.scrollHeight} > ${one.clientHeight}: ${one.innerText}`),
+  );
+
 /** Everything that people see, once somebody has signed in and before. */
 async function visitAll(options: BrowserContextOptions, visit: (page: Page) => Promise<string[]>) {
   const found: Record<string, string[]> = {};
@@ -347,6 +360,39 @@ describe.runIf(triesJourneys)('every screen', () => {
         await page.setViewportSize(viewport);
         await isStill(page);
         flaws.push(...(await findExcess(page)).map((one) => `${viewport.width}: ${one}`));
+      }
+      await page.setViewportSize({ width: 1440, height: 900 });
+      return flaws;
+    });
+    expect(found).toEqual({});
+    expect(tested.complaints).toEqual([]);
+  }, 600_000);
+
+  test('has room for text that readers space out (WCAG 1.4.12), also enlarged to 400 %', async () => {
+    const sizes = [
+      { width: 1440, height: 900 },
+      { width: 900, height: 700 },
+      { width: 390, height: 800 },
+      // A window of 1280 by 1024 pixels that is enlarged to 400 %.
+      { width: 320, height: 256 },
+    ];
+    const found = await visitAll({ hasTouch: true }, async (page) => {
+      // As a style of the reader: the policy of the page refuses those that are added to it.
+      await page.evaluate(() => {
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(
+          '* { line-height: 1.5 !important; letter-spacing: 0.12em !important; word-spacing: 0.16em !important } p { margin-bottom: 2em !important }',
+        );
+        document.adoptedStyleSheets = [sheet];
+      });
+      const flaws: string[] = [];
+      for (const viewport of sizes) {
+        await page.setViewportSize(viewport);
+        await isStill(page);
+        // Tiles are as wide as two of them have room.
+        const excess = (await findExcess(page)).filter((one) => !one.startsWith('a tile'));
+        const all = [...excess, ...(await findLow(page))];
+        flaws.push(...all.map((one) => `${viewport.width}: ${one}`));
       }
       await page.setViewportSize({ width: 1440, height: 900 });
       return flaws;

@@ -56,6 +56,12 @@ const second = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' });
 /** `07:48:09`. @param at in milliseconds since 1970 */
 export const formatTime = (at: number): string => second.format(at);
 
+/** `21:36`, or `30 Nov, 00:12` of another day: the minute by which it is over. @param at in milliseconds since 1970 */
+export function formatUntil(at: number): string {
+  const minute = new Date(Math.ceil(at / 60_000) * 60_000);
+  return minute.toDateString() === new Date().toDateString() ? time.format(minute) : formatMoment(minute.toISOString());
+}
+
 /** With the weekday, the seconds and the zone. */
 export const formatExactly = (iso: string): string => exact.format(new Date(iso));
 

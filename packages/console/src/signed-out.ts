@@ -1,27 +1,19 @@
-/** Whether the session has ended while somebody works: then a dialog asks to sign in, and requests wait for that. */
+import { createStore } from './store.ts';
 
-let waiting: { promise: Promise<void>; resolve: () => void } | undefined;
-const listeners = new Set<() => void>();
+/** What waits until somebody has signed in again; undefined unless the session has ended while somebody works. Then a dialog asks for that. */
+export const ended = createStore<PromiseWithResolvers<void> | undefined>(undefined);
 
 /** Resolves once somebody has signed in again. */
 export function untilSignedIn(): Promise<void> {
-  if (!waiting) {
-    waiting = Promise.withResolvers<void>();
-    for (const listener of listeners) listener();
-  }
+  const waiting = ended.read() ?? Promise.withResolvers<void>();
+  ended.set(waiting);
   return waiting.promise;
 }
 
 /** Lets go on what waits for a session. */
 export function signedInAgain(): void {
-  waiting?.resolve();
-  waiting = undefined;
-  for (const listener of listeners) listener();
+  ended.read()?.resolve();
+  ended.set(undefined);
 }
 
-export const isSignedOut = (): boolean => waiting !== undefined;
-
-export function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const isSignedOut = (): boolean => ended.read() !== undefined;

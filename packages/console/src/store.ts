@@ -1,4 +1,4 @@
-/** A value that components show, and that anything may change. For `useSyncExternalStore`. */
+/** A value that components show, and that anything may change; listeners are called when it has. For `useSyncExternalStore`. */
 export interface Store<T> {
   read(): T;
   set(value: T): void;
@@ -11,6 +11,7 @@ export function createStore<T>(initial: T): Store<T> {
   return {
     read: () => current,
     set(value) {
+      if (Object.is(value, current)) return;
       current = value;
       for (const listener of listeners) listener();
     },

@@ -1,4 +1,4 @@
-import { isUnreachable, subscribe } from './screens/uploads/network.ts';
+import { away, isUnreachable } from './screens/uploads/network.ts';
 import { createStore } from './store.ts';
 
 /** Whether the service has another version of the console than this page by now. */
@@ -32,7 +32,7 @@ export function watchForUpdates(): () => void {
   };
   const timer = setInterval(lookIfDue, pauseMilliseconds);
   document.addEventListener('visibilitychange', lookIfDue);
-  const unsubscribe = subscribe(() => {
+  const unsubscribe = away.subscribe(() => {
     if (!isUnreachable()) void look();
   });
   return () => {

@@ -102,7 +102,7 @@ export function Avatar({ name, size = '' }: { name: string; size?: '' | 'l' }) {
 /** After how long it is said that there is no answer yet. */
 const slowMilliseconds = 5000;
 
-/** Says so once the service has not answered for a while, or asks to wait. */
+/** For what is being asked for: says so once the service has not answered for a while, or asks to wait. */
 export function StillWorking() {
   const until = useSyncExternalStore(waitingUntil.subscribe, waitingUntil.read);
   const [isSlow, setSlow] = useState(false);
@@ -113,7 +113,7 @@ export function StillWorking() {
   if (!isSlow && until === undefined) return null;
   return (
     <p className="second" role="status">
-      {until === undefined ? text.errors.slow : text.errors.waits(formatTime(until))}
+      {until === undefined ? text.errors.slow : text.errors.goesOn(formatTime(until))}
     </p>
   );
 }

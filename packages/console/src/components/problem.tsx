@@ -1,6 +1,8 @@
 import { type CadizError, type ErrorCode, isCadizError } from '@cadiz/client';
 import { CircleAlert } from 'lucide-react';
 import type { ReactNode } from 'react';
+import { formatUntil } from '../format.ts';
+import { findWords } from '../text/find-words.ts';
 import { text } from '../text/text.ts';
 import { CopyButton } from './copy-button.tsx';
 
@@ -10,17 +12,33 @@ import { CopyButton } from './copy-button.tsx';
  */
 function translate({ code, issues }: CadizError, issue = issues[0]): string | undefined {
   const { codes, fields } = text.errors;
-  return code === 'invalid_request' ? fields[issue?.path ?? ''] : codes[code as ErrorCode];
+  return code === 'invalid_request' ? findWords(fields, issue?.path ?? '') : codes[code as ErrorCode];
 }
 
-/** What happened, in the words of the service, or in those of the console if the service has not answered. */
+/** What happened, in the words of the service, or in those of the console if the service has not answered; and when to try again. */
 export function messageOf(error: unknown): string {
   if (!isCadizError(error)) return error instanceof Error ? error.message : String(error);
   const { code, status, message } = error;
-  if (code === 'network_failed' || code === 'timed_out') return text.errors.unreachable;
+  const { unreachable, unexpected, tryAgain, tryAfter } = text.errors;
+  if (code === 'network_failed' || code === 'timed_out') return `${unreachable} ${tryAgain}`;
+  const until = waitOf(error);
   // The SDK's words are for programmers, and end with what a proxy has said.
-  if (code === 'unexpected_answer') return text.errors.unexpected(status);
-  return translate(error) ?? message;
+  const isUnexpected = code === 'unexpected_answer';
+  const reason = isUnexpected ? unexpected(status) : (translate(error) ?? message);
+  if (until !== undefined) return `${reason} ${tryAfter(formatUntil(until))}`;
+  return isUnexpected ? `${reason} ${tryAgain}` : reason;
+}
+
+/** A wait that is shorter is over once somebody has read of it, in seconds. */
+const shortestWait = 10;
+
+const waits = new WeakMap<CadizError, number>();
+
+/** Until when the service wants to be left alone after an error that has just been shown (Unix milliseconds); undefined if that is soon. */
+function waitOf(error: CadizError): number | undefined {
+  const { retryAfter = 0 } = error;
+  if (retryAfter > shortestWait && !waits.has(error)) waits.set(error, Date.now() + retryAfter * 1000);
+  return waits.get(error);
 }
 
 /** What a helper needs to know about an error; undefined if it is not an answer of the service. */

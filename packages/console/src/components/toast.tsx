@@ -1,5 +1,6 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { onceReachable } from '../once-reachable.ts';
+import { createStore } from '../store.ts';
 import { remember } from '../undo.ts';
 import { detailsOf, messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
@@ -7,15 +8,12 @@ import type { ToastData } from './toast-region.tsx';
 const load = onceReachable(() => import('./toast-region.tsx'));
 const ToastRegion = lazy(async () => ({ default: (await load()).ToastRegion }));
 
-let isNeeded = false;
-
-const listeners = new Set<() => void>();
+const isNeeded = createStore(false);
 
 /** Shows a message for six seconds; with `undo` for ten, and with a button that takes the change back. A key does that even later. */
 export async function toast(message: string, { undo: change, ...data }: ToastData = {}): Promise<void> {
   const undo = change && remember(change);
-  isNeeded = true;
-  for (const listener of listeners) listener();
+  isNeeded.set(true);
   const { manager, ready } = await load();
   await ready;
   manager.add({
@@ -32,11 +30,6 @@ export function toastError(error: unknown): Promise<void> {
   return toast(messageOf(error), details === undefined ? {} : { details });
 }
 
-function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
-
 /** How long after the page what shows messages is loaded, in milliseconds. */
 const aheadMilliseconds = 3000;
 
@@ -49,7 +42,7 @@ export function Toasts() {
     }, aheadMilliseconds);
     return () => clearTimeout(timer);
   }, []);
-  const isShown = useSyncExternalStore(subscribe, () => isNeeded);
+  const isShown = useSyncExternalStore(isNeeded.subscribe, isNeeded.read);
   if (!isShown) return null;
   return (
     <Suspense>

@@ -22,30 +22,56 @@ export function ScreenProblem({ error }: { error: unknown }) {
   const { reset } = useQueryErrorResetBoundary();
   const { errors, shell } = text;
   const isRefused = isCadizError(error);
-  const code = isRefused ? error.code : 'error';
-  const requestId = isRefused ? error.requestId : undefined;
   const retry = () => {
     reset();
     void router.invalidate();
   };
   return (
     <Fallback title={isRefused ? errors.pageFailed : shell.crashed}>
+      <Failure
+        error={error}
+        title={isRefused ? messageOf(error) : shell.crashed}
+        hint={isRefused ? shell.refusedHint : shell.crashedHint}
+        retry={
+          <Button look="main" icon={RotateCw} onClick={isRefused ? retry : () => location.reload()}>
+            {isRefused ? text.common.retry : shell.reload}
+          </Button>
+        }
+      />
+    </Fallback>
+  );
+}
+
+interface FailureProps {
+  error: unknown;
+  title: string;
+  hint: string;
+  /** The button that tries it again. */
+  retry: ReactNode;
+}
+
+/** What could not be shown and why, in its place, and the ways to go on. */
+export function Failure({ error, title, hint, retry }: FailureProps) {
+  const { errors } = text;
+  const isRefused = isCadizError(error);
+  const code = isRefused ? error.code : 'error';
+  const requestId = isRefused ? error.requestId : undefined;
+  return (
+    <div role="alert">
       <Empty
         icon={CloudAlert}
         isBad
-        title={isRefused ? messageOf(error) : shell.crashed}
-        hint={isRefused ? shell.refusedHint : shell.crashedHint}
+        title={title}
+        hint={hint}
         action={
           <>
             <div className="line wrap">
-              <Button look="main" icon={RotateCw} onClick={isRefused ? retry : () => location.reload()}>
-                {isRefused ? text.common.retry : shell.reload}
-              </Button>
+              {retry}
               <Link className="btn" to="/projects">
                 {errors.toProjects}
               </Link>
             </div>
-            <div className="reqid" role="alert">
+            <div className="reqid">
               <span className="mono">{isRefused ? code : messageOf(error)}</span>
               {requestId && (
                 <>
@@ -58,7 +84,7 @@ export function ScreenProblem({ error }: { error: unknown }) {
           </>
         }
       />
-    </Fallback>
+    </div>
   );
 }
 

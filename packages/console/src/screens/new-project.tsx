@@ -1,7 +1,6 @@
 import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
 import { call } from '../api.ts';
-import { Button } from '../components/button.tsx';
 import { Field } from '../components/field.tsx';
 import { ProblemNote, problemOf } from '../components/problem.tsx';
 import { projectsQuery, queryClient } from '../queries.ts';
@@ -9,6 +8,7 @@ import { text } from '../text/text.ts';
 import { Entry } from './entry/entry.tsx';
 import { useForm } from './entry/form.ts';
 import { Steps } from './entry/steps.tsx';
+import { Submit } from './entry/submit.tsx';
 
 /** The first project is the second step of setting up. */
 export function NewProject() {
@@ -40,9 +40,7 @@ export function NewProject() {
           problem={problemOf(error, 'name')}
         />
         <ProblemNote error={error} />
-        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {setup.createProject}
-        </Button>
+        <Submit isPending={isPending}>{setup.createProject}</Submit>
       </form>
       {!isFirst && <Link to="/projects">{text.common.cancel}</Link>}
     </Entry>

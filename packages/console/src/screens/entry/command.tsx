@@ -3,7 +3,6 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { Check, Field, Select } from '../../components/field.tsx';
 import { ProblemNote, problemOf } from '../../components/problem.tsx';
 import { projectsQuery, sessionQuery } from '../../queries.ts';
@@ -12,6 +11,7 @@ import { expiryOf, ScopeChecks, usualScopes } from '../keys/key-terms.tsx';
 import { SecretDialog } from '../keys/secret-dialog.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
+import { Submit } from './submit.tsx';
 import { takeToken } from './token.ts';
 
 const lifetimes = ['month', 'quarter', 'year', 'never'] as const;
@@ -93,16 +93,9 @@ export function Command() {
           disabled={address === undefined}
           onChange={({ target }) => setElsewhere(target.checked)}
         />
-        <Button
-          look="main"
-          size="l"
-          className="wide"
-          type="submit"
-          busy={create.isPending}
-          disabled={chosen.length === 0}
-        >
+        <Submit isPending={create.isPending} disabled={chosen.length === 0}>
           {command.submit}
-        </Button>
+        </Submit>
       </form>
       {secret && (
         <SecretDialog

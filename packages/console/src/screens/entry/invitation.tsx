@@ -2,7 +2,6 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { beginSession, sessionQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
@@ -10,6 +9,7 @@ import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
 import { SignUpForm } from './sign-in.tsx';
 import { SignInForm } from './sign-in-form.tsx';
+import { Submit } from './submit.tsx';
 import { takeToken } from './token.ts';
 
 /** What the link of an invitation opens: with an account, one click; without, the account is made here. */
@@ -37,9 +37,7 @@ export function Invitation() {
       >
         <form className="stack g4" onSubmit={accept.onSubmit}>
           <ProblemNote error={accept.error ?? leave.error} />
-          <Button look="main" size="l" className="wide" type="submit" busy={accept.isPending}>
-            {signIn.accept}
-          </Button>
+          <Submit isPending={accept.isPending}>{signIn.accept}</Submit>
         </form>
         <form onSubmit={leave.onSubmit}>
           <button type="submit" className="linklike">

@@ -1,13 +1,13 @@
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { Check, Field } from '../../components/field.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
 import { NewPasswordField } from './new-password-field.tsx';
+import { Submit } from './submit.tsx';
 import { takeToken } from './token.ts';
 
 export function ForgotPassword() {
@@ -23,9 +23,7 @@ export function ForgotPassword() {
         <form className="stack g4" onSubmit={onSubmit}>
           <Field label={signIn.email} name="email" type="email" autoComplete="username" required />
           <ProblemNote error={error} />
-          <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-            {signIn.forgotSubmit}
-          </Button>
+          <Submit isPending={isPending}>{signIn.forgotSubmit}</Submit>
         </form>
       )}
       <Link to="/sign-in">{signIn.title}</Link>
@@ -50,9 +48,7 @@ export function ResetPassword() {
           <NewPasswordField label={signIn.newPassword} name="newPassword" error={error} />
           <Check label={signIn.revokeKeys} name="revokeApiKeys" />
           <ProblemNote error={error} />
-          <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-            {signIn.resetSubmit}
-          </Button>
+          <Submit isPending={isPending}>{signIn.resetSubmit}</Submit>
         </form>
       )}
       <Link to="/sign-in">{signIn.title}</Link>

@@ -2,7 +2,6 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { Field } from '../../components/field.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { methodsQuery, queryClient, readSession } from '../../queries.ts';
@@ -11,6 +10,7 @@ import { AccountFields } from './account-fields.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
 import { Steps } from './steps.tsx';
+import { Submit } from './submit.tsx';
 import { takeToken } from './token.ts';
 
 /** The first account. The link that `npm start` prints carries the setup token. */
@@ -41,9 +41,7 @@ export function Setup() {
           />
         )}
         <ProblemNote error={error} />
-        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {setup.createOwner}
-        </Button>
+        <Submit isPending={isPending}>{setup.createOwner}</Submit>
       </form>
     </Entry>
   );

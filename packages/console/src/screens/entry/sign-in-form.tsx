@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { Fingerprint, LogIn } from 'lucide-react';
-import { useState } from 'react';
-import { call } from '../../api.ts';
+import { useEffect, useRef, useState } from 'react';
+import { call, codeOf } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Field, PasswordField } from '../../components/field.tsx';
 import { Avatar } from '../../components/parts.tsx';
@@ -11,34 +11,40 @@ import { text } from '../../text/text.ts';
 import { CodeField } from './code-field.tsx';
 import { useForm } from './form.ts';
 import { signInWithPasskey } from './passkey.ts';
+import { Submit } from './submit.tsx';
 import '../../styles/screens/sign-in-form.css';
 
-interface SignInFormProps {
+interface SignInProps {
   /** Called once there is a session. The form is busy until it has ended, and shows what it throws. */
   onSignedIn: () => Promise<void>;
   /** Whose session has ended: asked for the password alone, until it is somebody else. */
   user?: Pick<Session['user'], 'name' | 'email'> | undefined;
   /** Where the issuer leads back to. */
   returnTo?: string;
-  /** Called with what is asked for from now on. */
-  onStep?: (step: SignInStep) => void;
 }
 
 /** What somebody is asked for: e-mail and password, or then a code of the app, or one of those kept for when that is lost. */
 export type SignInStep = 'password' | 'code' | 'backup';
 
 /** E-mail and password, the second factor if there is one, and the other ways that are switched on. */
-export function SignInForm(props: SignInFormProps) {
+export function SignInForm(props: SignInProps) {
   const [step, setStep] = useState<SignInStep>('password');
-  function go(to: SignInStep) {
-    setStep(to);
-    props.onStep?.(to);
-  }
-  if (step === 'password') return <PasswordStep {...props} onCode={() => go('code')} />;
-  return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={go} />;
+  return <SignInSteps {...props} step={step} onStep={setStep} />;
 }
 
-function PasswordStep({ onSignedIn, onCode, user, returnTo = '/' }: SignInFormProps & { onCode: () => void }) {
+interface SignInStepsProps extends SignInProps {
+  step: SignInStep;
+  onStep: (step: SignInStep) => void;
+}
+
+/** The same for a page that says something else at each step, and so holds it. */
+export function SignInSteps({ step, onStep, ...props }: SignInStepsProps) {
+  if (step === 'password') return <PasswordStep {...props} onCode={() => onStep('code')} />;
+  return <CodeStep key={step} isBackup={step === 'backup'} onSignedIn={props.onSignedIn} onStep={onStep} />;
+}
+
+function PasswordStep({ onSignedIn, onCode, user, returnTo = '/' }: SignInProps & { onCode: () => void }) {
+  const passwordField = useRef<HTMLInputElement>(null);
   const { data: methods } = useQuery(methodsQuery);
   const [isOther, setOther] = useState(false);
   const known = isOther ? undefined : user;
@@ -47,6 +53,12 @@ function PasswordStep({ onSignedIn, onCode, user, returnTo = '/' }: SignInFormPr
     if ('twoFactorRedirect' in answer) onCode();
     else await onSignedIn();
   });
+  const isWrong = codeOf(error) === 'invalid_email_or_password';
+  useEffect(() => {
+    if (!isWrong || !passwordField.current) return;
+    passwordField.current.value = '';
+    passwordField.current.focus();
+  }, [isWrong]);
   const passkey = useForm(async () => {
     await signInWithPasskey();
     await onSignedIn();
@@ -109,19 +121,22 @@ function PasswordStep({ onSignedIn, onCode, user, returnTo = '/' }: SignInFormPr
             required
           />
         )}
-        <PasswordField label={signIn.password} name="password" autoComplete="current-password" required />
-        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {known ? signIn.goOn : signIn.submit}
-        </Button>
+        <PasswordField
+          ref={passwordField}
+          label={signIn.password}
+          name="password"
+          autoComplete="current-password"
+          placeholder={isWrong ? signIn.typeAgain : undefined}
+          required
+        />
+        <Submit isPending={isPending}>{known ? signIn.goOn : signIn.submit}</Submit>
       </form>
     </div>
   );
 }
 
-interface CodeStepProps {
+interface CodeStepProps extends Pick<SignInStepsProps, 'onSignedIn' | 'onStep'> {
   isBackup: boolean;
-  onSignedIn: SignInFormProps['onSignedIn'];
-  onStep: (step: SignInStep) => void;
 }
 
 function CodeStep({ isBackup, onSignedIn, onStep }: CodeStepProps) {
@@ -142,9 +157,7 @@ function CodeStep({ isBackup, onSignedIn, onStep }: CodeStepProps) {
         <CodeField label={words.label} name="code" error={error} />
       )}
       <ProblemNote error={error} />
-      <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-        {signIn.submit}
-      </Button>
+      <Submit isPending={isPending}>{signIn.submit}</Submit>
       <div className="line wrap">
         <button type="button" className="linklike" onClick={() => onStep(isBackup ? 'code' : 'backup')}>
           {words.other}

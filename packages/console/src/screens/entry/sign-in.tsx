@@ -3,14 +3,14 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useSearch } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { beginSession, methodsQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { AccountFields } from './account-fields.tsx';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
-import { SignInForm, type SignInStep } from './sign-in-form.tsx';
+import { type SignInStep, SignInSteps } from './sign-in-form.tsx';
+import { Submit } from './submit.tsx';
 
 /** Why the issuer has led back here without a sign-in. */
 function refusalOf(code: string): string {
@@ -51,7 +51,7 @@ export function SignIn() {
       }
     >
       <ProblemNote error={isFirst && error && new CadizError(error as ErrorCode, refusalOf(error))} />
-      <SignInForm onSignedIn={enter} returnTo={to} onStep={setStep} />
+      <SignInSteps onSignedIn={enter} returnTo={to} step={step} onStep={setStep} />
       {isFirst && (
         <div className="line wrap">
           <Link to="/forgot-password">{signIn.forgot}</Link>
@@ -83,9 +83,7 @@ export function SignUpForm({ onSignedUp, invitation }: SignUpFormProps) {
     <form className="stack g4" onSubmit={onSubmit}>
       <AccountFields error={error} />
       <ProblemNote error={error} />
-      <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-        {signIn.signUpSubmit}
-      </Button>
+      <Submit isPending={isPending}>{signIn.signUpSubmit}</Submit>
     </form>
   );
 }

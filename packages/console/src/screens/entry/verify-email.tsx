@@ -2,13 +2,13 @@ import { useSuspenseQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { call } from '../../api.ts';
-import { Button } from '../../components/button.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { beginSession, sessionQuery } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Entry } from './entry.tsx';
 import { useForm } from './form.ts';
 import { SignInForm } from './sign-in-form.tsx';
+import { Submit } from './submit.tsx';
 import { takeToken } from './token.ts';
 
 /** What the link of a message opens that proves an e-mail address. */
@@ -35,9 +35,7 @@ export function VerifyEmail() {
     <Entry title={signIn.verifyTitle} lead={signIn.verifyLead(session.user.email)}>
       <form className="stack g4" onSubmit={onSubmit}>
         <ProblemNote error={error} />
-        <Button look="main" size="l" className="wide" type="submit" busy={isPending}>
-          {signIn.verifySubmit}
-        </Button>
+        <Submit isPending={isPending}>{signIn.verifySubmit}</Submit>
       </form>
     </Entry>
   );

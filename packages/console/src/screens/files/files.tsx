@@ -8,6 +8,7 @@ import {
   LayoutGrid,
   Link,
   List,
+  RotateCw,
   Search,
   SearchX,
   Trash2,
@@ -16,13 +17,13 @@ import {
 import { lazy, type Ref, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Menu } from '../../components/menu.tsx';
-import { Empty } from '../../components/parts.tsx';
-import { ProblemNote } from '../../components/problem.tsx';
+import { Empty, StillWorking } from '../../components/parts.tsx';
+import { messageOf, ProblemNote } from '../../components/problem.tsx';
 import { formatBytes, formatCount } from '../../format.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { NotFound } from '../fallbacks.tsx';
+import { Failure, NotFound } from '../fallbacks.tsx';
 import { openOverlay } from '../shell/overlays.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
@@ -91,10 +92,16 @@ function Folder(place: Place) {
     void navigate({ to: '.', search: (before) => ({ ...before, view }), replace: true });
   const clearSearch = () =>
     void navigate({ to: '.', search: (before) => ({ ...before, q: undefined, scope: undefined }) });
-  const hasBars = useBars(isPending);
+  // What failed stays while it is tried again.
+  const [failed, setFailed] = useState(error);
+  if (failed !== error && !isPending) setFailed(error);
+  const isFailed = failed !== null && listing.total === undefined;
+  const hasBars = useBars(isPending && !isFailed);
   const isEmpty = !isPending && entries.length === 0;
   // What had the focus is gone with the last entry.
   useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
+  // Or with the button that tried again.
+  useEffect(() => (isFailed ? focusList : undefined), [isFailed]);
   useLetterKeys({
     // Where the list has the focus, it takes these keys itself.
     ...(!isEmpty && { ArrowDown: focusList, 'Mod+a': selection.all }),
@@ -153,12 +160,27 @@ function Folder(place: Place) {
           <ViewSwitch shown={search.view} onChange={setView} />
         </div>
       )}
-      {error && (
+      {isFailed && (
+        <div className="scroll fallback">
+          <Failure
+            error={failed}
+            title={files.notListable}
+            hint={messageOf(failed)}
+            retry={
+              <Button look="main" icon={RotateCw} busy={isPending} onClick={listing.retry}>
+                {text.common.retry}
+              </Button>
+            }
+          />
+          {isPending && <StillWorking />}
+        </div>
+      )}
+      {error && !isFailed && (
         <div className="page">
           <ProblemNote error={error} action={<Button onClick={listing.retry}>{text.common.retry}</Button>} />
         </div>
       )}
-      {hasBars && !error && <ListSkeleton search={search} />}
+      {hasBars && !isFailed && <ListSkeleton search={search} />}
       {isEmpty && !error && !hasBars && search.q !== undefined && (
         <Empty icon={SearchX} title={text.files.nothingFound(search.q)} hint={text.files.nothingFoundHint} />
       )}

@@ -107,7 +107,7 @@ function Facts({ system: { version, nodeVersion, dependencies } }: { system: Sys
         <dt>Node.js</dt>
         <dd className="num">{nodeVersion}</dd>
         <dt>{health.database}</dt>
-        <dd className="num">
+        <dd>
           PostgreSQL {database.version}, {health.kinds[database.kind]}
         </dd>
         <dt>{health.objectStore}</dt>

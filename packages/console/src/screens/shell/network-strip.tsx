@@ -4,11 +4,11 @@ import { Button } from '../../components/button.tsx';
 import { formatTime } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { waitingUntil } from '../../waiting.ts';
-import { look, readAway, subscribe } from '../uploads/network.ts';
+import * as network from '../uploads/network.ts';
 
 /** On top of every screen while the service cannot be reached, or asks to wait. */
 export function NetworkStrip() {
-  const away = useSyncExternalStore(subscribe, readAway);
+  const away = useSyncExternalStore(network.away.subscribe, network.away.read);
   const until = useSyncExternalStore(waitingUntil.subscribe, waitingUntil.read);
   if (!away && until === undefined) return null;
   const { noNetwork, noAnswer, awayHint, tryNow } = text.uploads;
@@ -26,7 +26,7 @@ export function NetworkStrip() {
         )}
       </span>
       {away && (
-        <Button size="s" className="only-wide" onClick={() => look()}>
+        <Button size="s" className="only-wide" onClick={() => network.look()}>
           {tryNow}
         </Button>
       )}

@@ -1,10 +1,10 @@
 import { useNavigate } from '@tanstack/react-router';
 import { call } from '../../api.ts';
-import { cancelAll, countUnderWay, readUploads } from '../uploads/uploads.ts';
+import { cancelAll, countUnderWay, present } from '../uploads/uploads.ts';
 
 /** How many uploads have not ended. */
 export function countUploads(): number {
-  const uploads = readUploads();
+  const uploads = present.read();
   return countUnderWay(uploads) + uploads.preparing;
 }
 

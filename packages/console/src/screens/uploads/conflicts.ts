@@ -1,3 +1,5 @@
+import { createStore } from '../../store.ts';
+
 /** The question that is asked when a name is taken. One at a time. */
 
 export interface Version {
@@ -35,35 +37,25 @@ export interface Question {
   answer(decision: Decision | undefined): void;
 }
 
+/** The question to be answered now. */
+export const question = createStore<Question | undefined>(undefined);
+
 const waiting: Question[] = [];
 let asked = 0;
-const listeners = new Set<() => void>();
-
-function tell(): void {
-  for (const listener of listeners) listener();
-}
 
 /** Resolves with the answer, once earlier questions have theirs; undefined cancels the upload. */
 export function ask(conflict: Conflict): Promise<Decision | undefined> {
   return new Promise((resolve) => {
-    const question: Question = {
+    const one: Question = {
       serial: ++asked,
       conflict,
       answer(decision) {
-        waiting.splice(waiting.indexOf(question), 1);
+        waiting.splice(waiting.indexOf(one), 1);
         resolve(decision);
-        tell();
+        question.set(waiting[0]);
       },
     };
-    waiting.push(question);
-    tell();
+    waiting.push(one);
+    question.set(waiting[0]);
   });
-}
-
-/** The question to be answered now. */
-export const readQuestion = (): Question | undefined => waiting[0];
-
-export function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
 }

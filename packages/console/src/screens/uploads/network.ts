@@ -1,34 +1,26 @@
 import { hasJustAnswered, whenUnanswered } from '../../api.ts';
+import { createStore } from '../../store.ts';
 
 /** Whether the service can be reached. This is tested when a request has failed, and then again and again until it can. */
 
 /** What is away if it cannot: the network, as far as the browser knows, or else only the service. */
-export type Away = 'network' | 'service';
+export const away = createStore<'network' | 'service' | undefined>(undefined);
 
-let away: Away | undefined;
 let probing: Promise<void> | undefined;
 let timer: ReturnType<typeof setTimeout> | undefined;
-const listeners = new Set<() => void>();
 
 /** How long to wait between looks, in milliseconds. */
 const pauseMilliseconds = 2000;
 const timeoutMilliseconds = 5000;
 
-export const isUnreachable = (): boolean => away !== undefined;
-export const readAway = (): Away | undefined => away;
-
-/** Calls the listener when `readAway` changes. @returns ends that */
-export function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
+export const isUnreachable = (): boolean => away.read() !== undefined;
 
 /** Resolves once the service can be reached: at once if nothing says that it cannot. */
 export function untilReachable(): Promise<void> {
-  if (!away) return Promise.resolve();
+  if (!isUnreachable()) return Promise.resolve();
   return new Promise((resolve) => {
-    const unsubscribe = subscribe(() => {
-      if (away) return;
+    const unsubscribe = away.subscribe(() => {
+      if (isUnreachable()) return;
       unsubscribe();
       resolve();
     });
@@ -41,12 +33,6 @@ export async function untilAnswering(): Promise<void> {
   await untilReachable();
 }
 
-function set(next: Away | undefined): void {
-  if (next === away) return;
-  away = next;
-  for (const listener of listeners) listener();
-}
-
 /** Looks whether the service can be reached; if not, goes on looking until it can. Resolves after the first look. */
 export function look(): Promise<void> {
   clearTimeout(timer);
@@ -57,8 +43,8 @@ export function look(): Promise<void> {
 }
 
 async function probe(): Promise<void> {
-  set((await answers()) ? undefined : navigator.onLine ? 'service' : 'network');
-  if (away) timer = setTimeout(look, pauseMilliseconds);
+  away.set((await answers()) ? undefined : navigator.onLine ? 'service' : 'network');
+  if (isUnreachable()) timer = setTimeout(look, pauseMilliseconds);
 }
 
 /** Whether there is an answer, whatever it says. */

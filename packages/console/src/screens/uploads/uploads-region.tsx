@@ -5,7 +5,7 @@ import { useIsPhone } from '../shell/use-is-phone.ts';
 import { Announcer } from './announcer.tsx';
 import * as conflicts from './conflicts.ts';
 import { hasUnfinished } from './resume-store.ts';
-import { readUploads, subscribe, toShare } from './uploads.ts';
+import { present, toShare } from './uploads.ts';
 
 const Tray = lazy(onceReachable(async () => ({ default: (await import('./tray.tsx')).Tray })));
 const ConflictDialog = lazy(
@@ -17,8 +17,8 @@ const Unfinished = lazy(onceReachable(async () => ({ default: (await import('./u
 /** What is seen of uploads, on every screen of a project. */
 export function UploadsRegion({ projectId }: { projectId: string | undefined }) {
   const isOpen = useSyncExternalStore(isTrayOpen.subscribe, isTrayOpen.read);
-  const uploads = useSyncExternalStore(subscribe, readUploads);
-  const question = useSyncExternalStore(conflicts.subscribe, conflicts.readQuestion);
+  const uploads = useSyncExternalStore(present.subscribe, present.read);
+  const question = useSyncExternalStore(conflicts.question.subscribe, conflicts.question.read);
   const isPhone = useIsPhone();
   const { isIdle, isOffline, isPaused, items } = uploads;
   const isShown = !isIdle || items.length > 0 || (isPhone && isOpen);

@@ -1,6 +1,7 @@
 import type { QueuedUpload, QueueEntry, Source, UploadQueue } from '@cadiz/client';
 import { clientOf, isOfNetwork } from '../../api.ts';
 import { toastError } from '../../components/toast.tsx';
+import { createStore } from '../../store.ts';
 import { type Arrival, showArrived, showFolders } from './arrivals.ts';
 import { ask } from './conflicts.ts';
 import { settleNames, type Taken, toEntry, toIncoming, toPlaceKey } from './incoming.ts';
@@ -82,10 +83,11 @@ const nothing: Uploads = {
   preparing: 0,
 };
 
+/** How the uploads go. */
+export const present = createStore(nothing);
+
 let targets: Target[] = [];
 let created = 0;
-const listeners = new Set<() => void>();
-let current = nothing;
 /** What is being prepared: how many files, and how to begin with them again. */
 const preparations = new Map<AbortController, { count: number; again: () => void }>();
 /** Until when all that is done stays listed (Unix milliseconds): until it can be seen, and while somebody looks at it. */
@@ -183,7 +185,7 @@ export function add(projectId: string, folderId: string | null, entries: readonl
     };
     targets.push(target);
     queue.subscribe(tell);
-    if (current.isPaused) queue.pause();
+    if (present.read().isPaused) queue.pause();
   }
   const { queue, sources, replaced } = target;
   const { length } = queue.snapshot().uploads;
@@ -197,7 +199,7 @@ export function add(projectId: string, folderId: string | null, entries: readonl
 
 /** Stops counting what has ended, if nothing is under way. */
 function beginAnew(): void {
-  if (countUnderWay(current) > 0) return;
+  if (countUnderWay(present.read()) > 0) return;
   for (const { queue, earlier } of targets) for (const { id } of queue.snapshot().uploads) earlier.add(id);
 }
 
@@ -241,7 +243,7 @@ async function judge(upload: QueuedUpload): Promise<void> {
 }
 
 /** Tries again what has failed for want of a network. */
-network.subscribe(() => {
+network.away.subscribe(() => {
   if (!network.isUnreachable()) retry(({ phase }) => phase === 'offline');
   tell();
 });
@@ -310,15 +312,13 @@ function summarize(): Uploads {
 
 function tell(): void {
   for (const target of targets) showDone(target);
-  current = summarize();
-  if (current.isIdle && current.items.length === 0) {
-    targets = [];
-    current = nothing;
-  }
+  const current = summarize();
+  const isOver = current.isIdle && current.items.length === 0;
+  if (isOver) targets = [];
   window.onbeforeunload = current.isIdle ? null : (event) => event.preventDefault();
   clearTimeout(leaving);
   if (current.items.some(({ phase }) => phase === 'done')) leaving = setTimeout(tell, leaveMilliseconds);
-  for (const listener of listeners) listener();
+  present.set(isOver ? nothing : current);
 }
 
 /** How often to see whether something that is done has been listed long enough, in milliseconds. */
@@ -339,14 +339,6 @@ function showDone({ projectId, queue, shown, replaced }: Target): void {
 /** How far all are together, from 0 to 1. Empty files count as well. */
 export const toShare = ({ loaded, total, counts, all }: Uploads): number =>
   total > 0 ? loaded / total : all > 0 ? counts.done / all : 0;
-
-/** The same object until something changes. */
-export const readUploads = (): Uploads => current;
-
-export function subscribe(listener: () => void): () => void {
-  listeners.add(listener);
-  return () => listeners.delete(listener);
-}
 
 /** Keeps what is done in the list until some time after this (Unix milliseconds): somebody looks at it. */
 export function hold(until: number): void {
@@ -417,7 +409,7 @@ export function retryFailed(): void {
 
 /** Forgets what has ended. */
 export function close(): void {
-  if (!current.isIdle) return;
+  if (!present.read().isIdle) return;
   targets = [];
   tell();
 }
