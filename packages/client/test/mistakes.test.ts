@@ -246,6 +246,22 @@ test('a problem that a gateway answers is no answer of the service, and is retri
     expect(await ask(answering(200, body))).toMatchObject({ code: 'unexpected_answer', status: 200 });
 });
 
+test('a key that is refused is not sent again where there is no other', async () => {
+  let attempts = 0;
+  const refusing: typeof fetch = async () => {
+    attempts++;
+    return Response.json(
+      { code: 'invalid_api_key', title: 'Invalid API key' },
+      { status: 401, headers: { 'content-type': 'application/problem+json' } },
+    );
+  };
+  for (const apiKey of ['cz_live_x', () => 'cz_live_x']) {
+    attempts = 0;
+    const error = await errorOf(() => stub.client({ apiKey, fetch: refusing }).files.get(id));
+    expect([error.code, attempts]).toEqual(['invalid_api_key', 1]);
+  }
+});
+
 test('what the service asks to wait is waited, up to five minutes; more is told at once', async () => {
   const waits: number[] = [];
   const { setTimeout: wait } = globalThis;
