@@ -330,6 +330,76 @@ test('the next batch is presigned before the last one has been sent, if that is 
   expect(presigned[3]?.[1]).toBeGreaterThan(90);
 });
 
+test('a queue counts the bytes of what is not canceled', async () => {
+  const queue = stub.client().uploads.create(['a', 'bb', 'cccc'].map((text) => new File([text], text)));
+  queue.cancel(1);
+  expect(queue.snapshot()).toMatchObject({ loaded: 0, total: 5 });
+  expect(await queue.done()).toMatchObject({ loaded: 5, total: 5 });
+  queue.retry(1);
+  expect(await queue.done()).toMatchObject({ loaded: 7, total: 7 });
+});
+
+test('one request presigns no more than 64 MiB', async () => {
+  const { fetch } = holding('/api/storage/presign/batch');
+  const slice = () => new Blob();
+  const files = Array.from({ length: 4 }, (_, index) => ({ name: `${index}`, type: '', size: 30 * 1024 ** 2, slice }));
+  const queue = stub.client({ fetch, concurrency: 1 }).uploads.create(files);
+  await expect.poll(() => stub.asked.at(-1)).toBe('POST /api/storage/presign/batch');
+  expect(stub.bodies.at(-1)?.files).toHaveLength(2);
+  queue.cancel();
+});
+
+test('pausing a queue interrupts what is under way, and resuming it goes on, however often it was paused', async () => {
+  const { fetch } = holding('/api/storage/presign');
+  const queue = stub.client({ fetch }).uploads.create([file()]);
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/presign');
+  queue.pause();
+  await new Promise(setImmediate);
+  queue.pause();
+  queue.resume();
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done']);
+  expect(stub.asked.filter((request) => request.endsWith('/presign'))).toHaveLength(2);
+});
+
+test('an upload in parts that is paused and canceled at once is removed', async () => {
+  const { fetch } = holding(`/api/storage/uploads/${id}/parts`);
+  const queue = stub.client({ fetch, partsFrom: 1 }).uploads.create([file()]);
+  await expect.poll(() => stub.asked).toContain(`POST /api/storage/uploads/${id}/parts`);
+  queue.pause(0);
+  queue.cancel(0);
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['canceled']);
+  await expect.poll(() => stub.asked).toContain(`DELETE /api/storage/uploads/${id}`);
+});
+
+test('an upload that is retried no longer says why it had failed', async () => {
+  let isRefused = true;
+  const refusing: typeof fetch = async (input, init) => {
+    if (!isRefused || !String(input).endsWith('/presign')) return stub.fetch(input, init);
+    const headers = { 'content-type': 'application/problem+json' };
+    return Response.json({ code: 'quota_exceeded', title: 'Quota exceeded' }, { status: 409, headers });
+  };
+  const queue = stub.client({ fetch: refusing }).uploads.create([file()]);
+  expect((await queue.done()).uploads).toMatchObject([{ state: 'failed', error: { code: 'quota_exceeded' } }]);
+  isRefused = false;
+  queue.retry();
+  const [upload] = (await queue.done()).uploads;
+  expect([upload?.state, upload?.error]).toEqual(['done', undefined]);
+});
+
+test('a large file among small ones is sent in parts, and they are not', async () => {
+  const sizes = [10, 2000, 10];
+  const files = sizes.map((size, index) => new File([new Uint8Array(size)], `${index}`));
+  const queue = stub.client({ partsFrom: 1000 }).uploads.create(files);
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+  const begun = stub.bodies.filter((_, index) => /(?:presign|uploads)$/.test(stub.asked[index] ?? ''));
+  const asked = stub.asked.filter((request) => /(?:presign|uploads)$/.test(request));
+  expect(asked.map((request, index) => [request, begun[index]?.fileSize]).sort()).toEqual([
+    ['POST /api/storage/presign', 10],
+    ['POST /api/storage/presign', 10],
+    ['POST /api/storage/uploads', 2000],
+  ]);
+});
+
 test('of files that are added one by one, batches are presigned', async () => {
   const { presigned, fetch } = followPresigning();
   const queue = stub.client({ fetch, concurrency: 4 }).uploads.create([]);
