@@ -511,6 +511,82 @@ test('an upload that is aborted while it is looked up is removed', async () => {
   expect(stub.asked.slice(-2)).toEqual(['GET', 'DELETE'].map((method) => `${method} /api/storage/uploads/${id}`));
 });
 
+describe('an upload in parts that is remembered', () => {
+  const known = new Map<string, { uploadId: string }>();
+  const resume: ResumeStore = {
+    get: async (key) => known.get(key),
+    set: async (key, upload) => known.set(key, upload),
+    delete: async (key) => known.delete(key),
+  };
+  const remembering: ResumeStore = { ...resume, get: async () => ({ uploadId: id }) };
+  const begin = 'POST /api/storage/uploads';
+  const look = `GET /api/storage/uploads/${id}`;
+  const asked = () => stub.asked.filter((request) => request === begin || request === look);
+  const found = { uploadId: id, storeKey: 'k', partSize: 5 * 1024 ** 2, partCount: 1, parts: [] };
+  beforeEach(() => known.clear());
+
+  /** The fetch of the stub, whose first answer to this request is a problem. */
+  function failingOnce(request: string, status: number, code: string): typeof fetch {
+    let isOver = false;
+    return async (input, init) => {
+      if (isOver || `${init?.method} ${new URL(String(input)).pathname}` !== request) return stub.fetch(input, init);
+      isOver = true;
+      const headers = { 'content-type': 'application/problem+json' };
+      return Response.json({ code, status, title: code }, { status, headers });
+    };
+  }
+  const open = (more: Parameters<Stub['client']>[0] = {}) => stub.client({ partsFrom: 1, retries: 0, resume, ...more });
+
+  test('is gone on with after a failure, and forgotten when it is done', async () => {
+    const cadiz = open({ fetch: failingOnce(`POST /api/storage/uploads/${id}/parts`, 503, 'store_unavailable') });
+    const same = file();
+    await expect(cadiz.upload(same)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(known.size).toBe(1);
+    stub.answers[`/api/storage/uploads/${id}`] = { ...found, status: 'open' };
+    await cadiz.upload(same);
+    expect([asked(), known.size]).toEqual([[begin, look], 0]);
+  });
+
+  test('is left alone by another of the same file, which is an upload of its own', async () => {
+    const { fetch, release } = holding(`/api/storage/uploads/${id}/parts`);
+    const cadiz = open({ fetch });
+    const same = file();
+    const first = cadiz.upload(same);
+    await expect.poll(() => stub.asked.at(-1)).toBe(`POST /api/storage/uploads/${id}/parts`);
+    await cadiz.upload(same);
+    release();
+    await first;
+    expect(asked()).toEqual([begin, begin]);
+  });
+
+  test.each([
+    ['there', [look]],
+    ['gone', [look, begin]],
+  ])('is not sent again where it was completed, unless its file is gone: %s', async (state, expected) => {
+    const complete = `/api/storage/uploads/${id}/complete`;
+    const gone = failingOnce(`POST ${complete}`, 409, 'upload_completed');
+    stub.answers[`/api/storage/uploads/${id}`] = { ...found, status: 'completed' };
+    const cadiz = open({ fetch: state === 'gone' ? gone : stub.fetch, resume: remembering });
+    expect(await cadiz.upload(file())).toEqual({ id: 'file' });
+    expect([asked(), stub.puts]).toEqual([expected, expected.length - 1]);
+  });
+
+  test('is not begun anew because the service does not answer about it', async () => {
+    const cadiz = open({ fetch: failingOnce(look, 503, 'store_unavailable'), resume: remembering });
+    await expect(cadiz.upload(file())).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(asked()).toEqual([]);
+  });
+});
+
+test('what the store refuses because of another request is sent again', async () => {
+  let puts = 0;
+  const store = await startStore(() => (++puts === 1 ? 409 : 200));
+  stub.answers['/api/storage/presign'] = { presignedUrl: `${store.url}/a?X-Amz-Expires=900`, storeKey: 'k' };
+  expect(await stub.client().upload(file())).toMatchObject({ storeKey: 'k' });
+  store.close();
+  expect(puts).toBe(2);
+});
+
 test('a file whose URLs expire again and again while it waits for its turn is uploaded', async () => {
   const begin = Date.now();
   let passed = 0;
