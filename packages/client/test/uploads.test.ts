@@ -511,6 +511,17 @@ test('an upload that is aborted while it is looked up is removed', async () => {
   expect(stub.asked.slice(-2)).toEqual(['GET', 'DELETE'].map((method) => `${method} /api/storage/uploads/${id}`));
 });
 
+/** The fetch of the stub, whose first answer to this request is a problem. */
+function failingOnce(request: string, status: number, code: string): typeof fetch {
+  let isOver = false;
+  return async (input, init) => {
+    if (isOver || `${init?.method} ${new URL(String(input)).pathname}` !== request) return stub.fetch(input, init);
+    isOver = true;
+    const headers = { 'content-type': 'application/problem+json' };
+    return Response.json({ code, status, title: code }, { status, headers });
+  };
+}
+
 describe('an upload in parts that is remembered', () => {
   const known = new Map<string, { uploadId: string }>();
   const resume: ResumeStore = {
@@ -525,16 +536,6 @@ describe('an upload in parts that is remembered', () => {
   const found = { uploadId: id, storeKey: 'k', partSize: 5 * 1024 ** 2, partCount: 1, parts: [] };
   beforeEach(() => known.clear());
 
-  /** The fetch of the stub, whose first answer to this request is a problem. */
-  function failingOnce(request: string, status: number, code: string): typeof fetch {
-    let isOver = false;
-    return async (input, init) => {
-      if (isOver || `${init?.method} ${new URL(String(input)).pathname}` !== request) return stub.fetch(input, init);
-      isOver = true;
-      const headers = { 'content-type': 'application/problem+json' };
-      return Response.json({ code, status, title: code }, { status, headers });
-    };
-  }
   const open = (more: Parameters<Stub['client']>[0] = {}) => stub.client({ partsFrom: 1, retries: 0, resume, ...more });
 
   test('is gone on with after a failure, and forgotten when it is done', async () => {
@@ -576,6 +577,23 @@ describe('an upload in parts that is remembered', () => {
     await expect(cadiz.upload(file())).rejects.toMatchObject({ code: 'store_unavailable' });
     expect(asked()).toEqual([]);
   });
+});
+
+test('a file that the store has lost is sent again, once', async () => {
+  const lost = failingOnce('POST /api/storage/record', 409, 'upload_missing');
+  expect(await stub.client({ fetch: lost }).upload(file())).toMatchObject({ storeKey: 'k' });
+  expect(stub.puts).toBe(2);
+  const losing: typeof fetch = async (input, init) =>
+    failingOnce('POST /api/storage/record', 409, 'upload_missing')(input, init);
+  await expect(stub.client({ fetch: losing }).upload(file())).rejects.toMatchObject({ code: 'upload_missing' });
+  expect(stub.puts).toBe(4);
+});
+
+test('an upload in parts whose folder is gone is begun anew in another', async () => {
+  const gone = failingOnce(`POST /api/storage/uploads/${id}/complete`, 404, 'folder_not_found');
+  expect(await stub.client({ fetch: gone, partsFrom: 1 }).upload(file(), { folder: 'a' })).toEqual({ id: 'file' });
+  const twice = ['POST /api/storage/folders/ensure', 'POST /api/storage/uploads'];
+  for (const request of twice) expect(stub.asked.filter((one) => one === request)).toHaveLength(2);
 });
 
 test('what the store refuses because of another request is sent again', async () => {
