@@ -596,13 +596,15 @@ test('an upload in parts whose folder is gone is begun anew in another', async (
   for (const request of twice) expect(stub.asked.filter((one) => one === request)).toHaveLength(2);
 });
 
-test('what the store refuses because of another request is sent again', async () => {
+test('what the store refuses because of another request is sent again, and its progress never falls', async () => {
   let puts = 0;
   const store = await startStore(() => (++puts === 1 ? 409 : 200));
   stub.answers['/api/storage/presign'] = { presignedUrl: `${store.url}/a?X-Amz-Expires=900`, storeKey: 'k' };
-  expect(await stub.client().upload(file())).toMatchObject({ storeKey: 'k' });
+  const told: number[] = [];
+  const onProgress = ({ loaded }: { loaded: number }) => void told.push(loaded);
+  expect(await stub.client().upload(file(), { onProgress })).toMatchObject({ storeKey: 'k' });
   store.close();
-  expect(puts).toBe(2);
+  expect([puts, told]).toEqual([2, [0, 1]]);
 });
 
 test('a file whose URLs expire again and again while it waits for its turn is uploaded', async () => {
