@@ -341,7 +341,7 @@ test('a queue counts the bytes of what is not canceled', async () => {
 
 test('one request presigns no more than 64 MiB', async () => {
   const { fetch } = holding('/api/storage/presign/batch');
-  const slice = () => new Blob();
+  const slice = () => new Blob([]);
   const files = Array.from({ length: 4 }, (_, index) => ({ name: `${index}`, type: '', size: 30 * 1024 ** 2, slice }));
   const queue = stub.client({ fetch, concurrency: 1 }).uploads.create(files);
   await expect.poll(() => stub.asked.at(-1)).toBe('POST /api/storage/presign/batch');
