@@ -2,7 +2,7 @@ import http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { type CadizError, type Client, createClient, createTicketHandler, isCadizError } from '@cadiz/client';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { id, type Stub, startStub } from './stub.ts';
 
 let stub: Stub;
@@ -244,6 +244,45 @@ test('a problem that a gateway answers is no answer of the service, and is retri
     });
   for (const body of ['"no"', 'true', '17'])
     expect(await ask(answering(200, body))).toMatchObject({ code: 'unexpected_answer', status: 200 });
+});
+
+test('a key that is refused is not sent again where there is no other', async () => {
+  let attempts = 0;
+  const refusing: typeof fetch = async () => {
+    attempts++;
+    return Response.json(
+      { code: 'invalid_api_key', title: 'Invalid API key' },
+      { status: 401, headers: { 'content-type': 'application/problem+json' } },
+    );
+  };
+  for (const apiKey of ['cz_live_x', () => 'cz_live_x']) {
+    attempts = 0;
+    const error = await errorOf(() => stub.client({ apiKey, fetch: refusing }).files.get(id));
+    expect([error.code, attempts]).toEqual(['invalid_api_key', 1]);
+  }
+});
+
+test('what the service asks to wait is waited, up to five minutes; more is told at once', async () => {
+  const waits: number[] = [];
+  const { setTimeout: wait } = globalThis;
+  const waiting = vi.spyOn(globalThis, 'setTimeout').mockImplementation(((run: () => void, milliseconds: number) => {
+    waits.push(milliseconds);
+    return wait(run, 0);
+  }) as typeof setTimeout);
+  onTestFinished(() => waiting.mockRestore());
+  let attempts = 0;
+  const busy =
+    (seconds: number): typeof fetch =>
+    async (input, init) => {
+      attempts++;
+      if (attempts > 1) return stub.fetch(input, init);
+      return new Response('busy', { status: 503, headers: { 'retry-after': `${seconds}` } });
+    };
+  expect(await stub.client({ fetch: busy(300) }).files.get(id)).toEqual({});
+  expect([attempts, Math.max(...waits) >= 300_000]).toEqual([2, true]);
+  attempts = 0;
+  const error = await errorOf(() => stub.client({ fetch: busy(301) }).files.get(id));
+  expect([attempts, error.retryAfter]).toEqual([1, 301]);
 });
 
 test('an answer that is cut off, and framed as if it were whole, is a broken connection', async () => {

@@ -330,6 +330,76 @@ test('the next batch is presigned before the last one has been sent, if that is 
   expect(presigned[3]?.[1]).toBeGreaterThan(90);
 });
 
+test('a queue counts the bytes of what is not canceled', async () => {
+  const queue = stub.client().uploads.create(['a', 'bb', 'cccc'].map((text) => new File([text], text)));
+  queue.cancel(1);
+  expect(queue.snapshot()).toMatchObject({ loaded: 0, total: 5 });
+  expect(await queue.done()).toMatchObject({ loaded: 5, total: 5 });
+  queue.retry(1);
+  expect(await queue.done()).toMatchObject({ loaded: 7, total: 7 });
+});
+
+test('one request presigns no more than 64 MiB', async () => {
+  const { fetch } = holding('/api/storage/presign/batch');
+  const slice = () => new Blob([]);
+  const files = Array.from({ length: 4 }, (_, index) => ({ name: `${index}`, type: '', size: 30 * 1024 ** 2, slice }));
+  const queue = stub.client({ fetch, concurrency: 1 }).uploads.create(files);
+  await expect.poll(() => stub.asked.at(-1)).toBe('POST /api/storage/presign/batch');
+  expect(stub.bodies.at(-1)?.files).toHaveLength(2);
+  queue.cancel();
+});
+
+test('pausing a queue interrupts what is under way, and resuming it goes on, however often it was paused', async () => {
+  const { fetch } = holding('/api/storage/presign');
+  const queue = stub.client({ fetch }).uploads.create([file()]);
+  await expect.poll(() => stub.asked).toContain('POST /api/storage/presign');
+  queue.pause();
+  await new Promise(setImmediate);
+  queue.pause();
+  queue.resume();
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done']);
+  expect(stub.asked.filter((request) => request.endsWith('/presign'))).toHaveLength(2);
+});
+
+test('an upload in parts that is paused and canceled at once is removed', async () => {
+  const { fetch } = holding(`/api/storage/uploads/${id}/parts`);
+  const queue = stub.client({ fetch, partsFrom: 1 }).uploads.create([file()]);
+  await expect.poll(() => stub.asked).toContain(`POST /api/storage/uploads/${id}/parts`);
+  queue.pause(0);
+  queue.cancel(0);
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['canceled']);
+  await expect.poll(() => stub.asked).toContain(`DELETE /api/storage/uploads/${id}`);
+});
+
+test('an upload that is retried no longer says why it had failed', async () => {
+  let isRefused = true;
+  const refusing: typeof fetch = async (input, init) => {
+    if (!isRefused || !String(input).endsWith('/presign')) return stub.fetch(input, init);
+    const headers = { 'content-type': 'application/problem+json' };
+    return Response.json({ code: 'quota_exceeded', title: 'Quota exceeded' }, { status: 409, headers });
+  };
+  const queue = stub.client({ fetch: refusing }).uploads.create([file()]);
+  expect((await queue.done()).uploads).toMatchObject([{ state: 'failed', error: { code: 'quota_exceeded' } }]);
+  isRefused = false;
+  queue.retry();
+  const [upload] = (await queue.done()).uploads;
+  expect([upload?.state, upload?.error]).toEqual(['done', undefined]);
+});
+
+test('a large file among small ones is sent in parts, and they are not', async () => {
+  const sizes = [10, 2000, 10];
+  const files = sizes.map((size, index) => new File([new Uint8Array(size)], `${index}`));
+  const queue = stub.client({ partsFrom: 1000 }).uploads.create(files);
+  expect((await queue.done()).uploads.map(({ state }) => state)).toEqual(['done', 'done', 'done']);
+  const begun = stub.bodies.filter((_, index) => /(?:presign|uploads)$/.test(stub.asked[index] ?? ''));
+  const asked = stub.asked.filter((request) => /(?:presign|uploads)$/.test(request));
+  expect(asked.map((request, index) => [request, begun[index]?.fileSize]).sort()).toEqual([
+    ['POST /api/storage/presign', 10],
+    ['POST /api/storage/presign', 10],
+    ['POST /api/storage/uploads', 2000],
+  ]);
+});
+
 test('of files that are added one by one, batches are presigned', async () => {
   const { presigned, fetch } = followPresigning();
   const queue = stub.client({ fetch, concurrency: 4 }).uploads.create([]);
@@ -439,6 +509,102 @@ test('an upload that is aborted while it is looked up is removed', async () => {
   const cadiz = stub.client({ fetch: aborting, partsFrom: 1, resume });
   await expect(cadiz.upload(file(), { signal: ending.signal })).rejects.toMatchObject({ code: 'aborted' });
   expect(stub.asked.slice(-2)).toEqual(['GET', 'DELETE'].map((method) => `${method} /api/storage/uploads/${id}`));
+});
+
+/** The fetch of the stub, whose first answer to this request is a problem. */
+function failingOnce(request: string, status: number, code: string): typeof fetch {
+  let isOver = false;
+  return async (input, init) => {
+    if (isOver || `${init?.method} ${new URL(String(input)).pathname}` !== request) return stub.fetch(input, init);
+    isOver = true;
+    const headers = { 'content-type': 'application/problem+json' };
+    return Response.json({ code, status, title: code }, { status, headers });
+  };
+}
+
+describe('an upload in parts that is remembered', () => {
+  const known = new Map<string, { uploadId: string }>();
+  const resume: ResumeStore = {
+    get: async (key) => known.get(key),
+    set: async (key, upload) => known.set(key, upload),
+    delete: async (key) => known.delete(key),
+  };
+  const remembering: ResumeStore = { ...resume, get: async () => ({ uploadId: id }) };
+  const begin = 'POST /api/storage/uploads';
+  const look = `GET /api/storage/uploads/${id}`;
+  const asked = () => stub.asked.filter((request) => request === begin || request === look);
+  const found = { uploadId: id, storeKey: 'k', partSize: 5 * 1024 ** 2, partCount: 1, parts: [] };
+  beforeEach(() => known.clear());
+
+  const open = (more: Parameters<Stub['client']>[0] = {}) => stub.client({ partsFrom: 1, retries: 0, resume, ...more });
+
+  test('is gone on with after a failure, and forgotten when it is done', async () => {
+    const cadiz = open({ fetch: failingOnce(`POST /api/storage/uploads/${id}/parts`, 503, 'store_unavailable') });
+    const same = file();
+    await expect(cadiz.upload(same)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(known.size).toBe(1);
+    stub.answers[`/api/storage/uploads/${id}`] = { ...found, status: 'open' };
+    await cadiz.upload(same);
+    expect([asked(), known.size]).toEqual([[begin, look], 0]);
+  });
+
+  test('is left alone by another of the same file, which is an upload of its own', async () => {
+    const { fetch, release } = holding(`/api/storage/uploads/${id}/parts`);
+    const cadiz = open({ fetch });
+    const same = file();
+    const first = cadiz.upload(same);
+    await expect.poll(() => stub.asked.at(-1)).toBe(`POST /api/storage/uploads/${id}/parts`);
+    await cadiz.upload(same);
+    release();
+    await first;
+    expect(asked()).toEqual([begin, begin]);
+  });
+
+  test.each([
+    ['there', [look]],
+    ['gone', [look, begin]],
+  ])('is not sent again where it was completed, unless its file is gone: %s', async (state, expected) => {
+    const complete = `/api/storage/uploads/${id}/complete`;
+    const gone = failingOnce(`POST ${complete}`, 409, 'upload_completed');
+    stub.answers[`/api/storage/uploads/${id}`] = { ...found, status: 'completed' };
+    const cadiz = open({ fetch: state === 'gone' ? gone : stub.fetch, resume: remembering });
+    expect(await cadiz.upload(file())).toEqual({ id: 'file' });
+    expect([asked(), stub.puts]).toEqual([expected, expected.length - 1]);
+  });
+
+  test('is not begun anew because the service does not answer about it', async () => {
+    const cadiz = open({ fetch: failingOnce(look, 503, 'store_unavailable'), resume: remembering });
+    await expect(cadiz.upload(file())).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(asked()).toEqual([]);
+  });
+});
+
+test('a file that the store has lost is sent again, once', async () => {
+  const lost = failingOnce('POST /api/storage/record', 409, 'upload_missing');
+  expect(await stub.client({ fetch: lost }).upload(file())).toMatchObject({ storeKey: 'k' });
+  expect(stub.puts).toBe(2);
+  const losing: typeof fetch = async (input, init) =>
+    failingOnce('POST /api/storage/record', 409, 'upload_missing')(input, init);
+  await expect(stub.client({ fetch: losing }).upload(file())).rejects.toMatchObject({ code: 'upload_missing' });
+  expect(stub.puts).toBe(4);
+});
+
+test('an upload in parts whose folder is gone is begun anew in another', async () => {
+  const gone = failingOnce(`POST /api/storage/uploads/${id}/complete`, 404, 'folder_not_found');
+  expect(await stub.client({ fetch: gone, partsFrom: 1 }).upload(file(), { folder: 'a' })).toEqual({ id: 'file' });
+  const twice = ['POST /api/storage/folders/ensure', 'POST /api/storage/uploads'];
+  for (const request of twice) expect(stub.asked.filter((one) => one === request)).toHaveLength(2);
+});
+
+test('what the store refuses because of another request is sent again, and its progress never falls', async () => {
+  let puts = 0;
+  const store = await startStore(() => (++puts === 1 ? 409 : 200));
+  stub.answers['/api/storage/presign'] = { presignedUrl: `${store.url}/a?X-Amz-Expires=900`, storeKey: 'k' };
+  const told: number[] = [];
+  const onProgress = ({ loaded }: { loaded: number }) => void told.push(loaded);
+  expect(await stub.client().upload(file(), { onProgress })).toMatchObject({ storeKey: 'k' });
+  store.close();
+  expect([puts, told]).toEqual([2, [0, 1]]);
 });
 
 test('a file whose URLs expire again and again while it waits for its turn is uploaded', async () => {

@@ -143,6 +143,36 @@ test.each([
   expect(() => presign({ ...put, [name]: value })).toThrow(RangeError);
 });
 
+test('a lifetime may be a second or a week, and a length 0', () => {
+  for (const expiresInSeconds of [1, 604_800])
+    expect(presign({ ...put, expiresInSeconds })).toContain(`X-Amz-Expires=${expiresInSeconds}&`);
+  expect(verifyPut(presign({ ...put, contentLength: 0 }), 0).ok).toBe(true);
+});
+
+test('the length is signed beside other headers', () => {
+  const rawUrl = presign({ ...put, contentLength: 5, headers: { 'if-none-match': '*' } }).slice(endpoint.length);
+  const verify = (length: string) => {
+    const rawHeaders = ['Host', '127.0.0.1:4001', 'Content-Length', length, 'If-None-Match', '*'];
+    return verifyRequest({ method: 'PUT', rawUrl, rawHeaders, now }, verifier).ok;
+  };
+  expect(['5', '6'].map(verify)).toEqual([true, false]);
+});
+
+test('within a second, each URL has its own query and lifetime', () => {
+  const requests = [
+    { query: { partNumber: '1' }, expiresInSeconds: 900 },
+    { query: { partNumber: '2' }, expiresInSeconds: 900 },
+    { query: { partNumber: '2' }, expiresInSeconds: 60 },
+    { query: { partNumber: '1' }, expiresInSeconds: 900 },
+  ];
+  for (const request of requests) {
+    const address = presign({ ...put, ...request });
+    expect(address).toContain(`X-Amz-Expires=${request.expiresInSeconds}&`);
+    expect(address).toContain(`partNumber=${request.query.partNumber}&`);
+    expect(verifyPut(address).ok).toBe(true);
+  }
+});
+
 test('what could not be sent as it was signed is refused', () => {
   expect(() => presign({ ...put, headers: { 'Content-Type': 'a' } })).toThrow(TypeError);
   expect(() => presign({ ...put, headers: { 'x-amz-meta-a': 'é' } })).toThrow(TypeError);

@@ -5,7 +5,7 @@ import { type IndexDb, openIndexDb } from '../src/disk/index-db.ts';
 import { openJournal } from '../src/disk/journal.ts';
 import type { Log } from '../src/disk/log.ts';
 import { openPacks, type Packs } from '../src/disk/packs.ts';
-import { openRoom } from '../src/disk/room.ts';
+import { openRoom, type Room } from '../src/disk/room.ts';
 import type { LetGo } from '../src/disk/upload-index.ts';
 import { bucket } from './running-store.ts';
 
@@ -23,7 +23,7 @@ export interface SmallPacks {
 /** The part of a store that keeps small objects, with packs of few bytes. */
 export async function openSmallPacks(
   folder: string,
-  options: { flushJournal?: () => Promise<boolean>; log?: Log } = {},
+  options: { flushJournal?: () => Promise<boolean>; hasSpare?: Room['hasSpare']; log?: Log } = {},
 ): Promise<SmallPacks> {
   const log = options.log ?? (() => undefined);
   const index = await openIndexDb(join(folder, 'index'));
@@ -38,7 +38,9 @@ export async function openSmallPacks(
     bytesPerPack: 20_000,
   });
   const flushJournal = options.flushJournal ?? journal.flush;
-  const compactor = openCompactor({ index, packs, room: openRoom(folder), flushJournal, log });
+  const room = openRoom(folder);
+  const hasSpare = options.hasSpare ?? room.hasSpare;
+  const compactor = openCompactor({ index, packs, room: { ...room, hasSpare }, flushJournal, log });
   for (const pack of index.packs.all().keys()) compactor.consider(pack);
 
   function tell(released: readonly LetGo[]): void {

@@ -441,6 +441,16 @@ describe('a key that is tied to a folder', () => {
     expect(folder).toMatchObject({ parentId: folders.own, restored: { movedToRoot: true } });
   });
 
+  test('does not bring back what is too deep even for its own folder', async () => {
+    const { folders } = there;
+    await makeFolder(folders.inner);
+    await byAda('DELETE', `/api/storage/folders/${folders.inner}?recursive=true`);
+    let deepest = folders.beside;
+    for (let level = 2; level <= 31; level += 1) deepest = await makeFolder(deepest);
+    await byAda('PATCH', `/api/storage/folders/${folders.own}`, { parentId: deepest });
+    expect(outcome(await byKey('POST', `/api/storage/folders/${folders.inner}/restore`))).toBe('404 folder_not_found');
+  });
+
   test('archives its folder when it names nothing, and an address stops with the folder', async () => {
     const archive = await byKey('POST', '/api/storage/archives', { projectId });
     const fetchZip = () => service.fetch(new Request(archive.body.url));

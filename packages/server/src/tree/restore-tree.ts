@@ -26,8 +26,9 @@ export async function restoreTree(
   entry: FolderRow,
   at: Date,
 ): Promise<{ folder: FolderRow; restored: z.output<typeof Restored> }> {
-  const parentId = (await fitsInto(trx, project, entry, entry.parent_id)) ? entry.parent_id : project.within;
-  if (parentId !== entry.parent_id && !(await fitsInto(trx, project, entry, parentId))) {
+  const fits = await fitsInto(trx, project, entry, entry.parent_id);
+  const parentId = fits ? entry.parent_id : project.within;
+  if (!fits && !(await fitsInto(trx, project, entry, parentId))) {
     throw new Problem('folder_not_found');
   }
   const name = await chooseFreeName(trx, project, parentId, entry.name);

@@ -1,4 +1,4 @@
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { flipInPack } from '../../test/damage.ts';
@@ -88,6 +88,7 @@ test('when everything is removed, only the pack that is being written is left', 
   await small.put('last', 'last');
   await small.compactor.settled();
   expect(packsOf(folder).length).toBeLessThanOrEqual(1);
+  expect([...small.index.packs.all().keys()]).toEqual(packsOf(folder));
   expect(await small.read('last')).toBe('last');
   await small.close();
   expect(await problemsOf(folder)).toEqual([]);
@@ -131,4 +132,66 @@ test('no pack is removed while the journal may still refer to it', async () => {
   await small.compactor.settled();
   expect(packsOf(folder).length).toBeLessThanOrEqual(1);
   await small.close();
+});
+
+test('the pack that is being written stays although nothing in it is in use', async () => {
+  const folder = folderOfTest();
+  const small = await openSmallPacks(folder);
+  await small.put('first', 'first');
+  await small.remove('first');
+  await small.compactor.settled();
+  await small.put('second', 'second');
+  await small.close();
+  const again = await openSmallPacks(folder);
+  expect(await again.read('second')).toBe('second');
+  await again.close();
+});
+
+test('a pack is not rewritten while the disk has no room for what is left in it', async () => {
+  const folder = folderOfTest();
+  let hasRoom = false;
+  const small = await openSmallPacks(folder, { hasSpare: async () => hasRoom });
+  const keys = keysUpTo(60);
+  await putAll(small, keys);
+  const before = bytesOf(folder);
+  const rest = keys.filter((_, at) => at % 4 === 3);
+  const removed = keys.filter((key) => !rest.includes(key));
+  await Promise.all(removed.slice(1).map(small.remove));
+  await small.compactor.settled();
+  expect(bytesOf(folder)).toBe(before);
+  hasRoom = true;
+  await Promise.all(removed.slice(0, 1).map(small.remove));
+  await small.compactor.settled();
+  expect(bytesOf(folder)).toBeLessThan(before / 2 + 20_000);
+  for (const key of rest) expect(await small.read(key)).toBe(textOf(key));
+  await small.close();
+});
+
+test('with an older index, no pack is rewritten: a newer one finds everything where it was', async () => {
+  const folder = folderOfTest();
+  const metadata = ['index', 'journal'];
+  const [early, late] = [keysUpTo(60), keysUpTo(120).slice(60)];
+  const first = await openSmallPacks(folder);
+  await putAll(first, early);
+  await first.close();
+  for (const name of metadata) cpSync(join(folder, name), join(folder, `${name}.older`), { recursive: true });
+  const second = await openSmallPacks(folder);
+  await putAll(second, late);
+  await second.close();
+  for (const name of metadata) {
+    renameSync(join(folder, name), join(folder, `${name}.newer`));
+    renameSync(join(folder, `${name}.older`), join(folder, name));
+  }
+  const older = await openSmallPacks(folder);
+  await Promise.all(early.slice(1).map(older.remove));
+  await older.compactor.settled();
+  expect(await older.read('key 0')).toBe(textOf('key 0'));
+  await older.close();
+  for (const name of metadata) {
+    rmSync(join(folder, name), { recursive: true });
+    renameSync(join(folder, `${name}.newer`), join(folder, name));
+  }
+  const newer = await openSmallPacks(folder);
+  for (const key of [...early, ...late]) expect(await newer.read(key)).toBe(textOf(key));
+  await newer.close();
 });

@@ -1,4 +1,13 @@
-import { appendFileSync, existsSync, readdirSync, readFileSync, renameSync, rmSync, statSync } from 'node:fs';
+import {
+  appendFileSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -150,6 +159,26 @@ test('readers of a pack that is removed keep it, and later ones are told that it
   await Promise.all([...reading, packs.retire(entry.pack, entry.length)]);
   expect((await Promise.all(reading)).map(String)).toEqual(reading.map(() => text));
   await expect(packs.read(name('a'), entry, text.length)).rejects.toMatchObject({ code: 'ENOENT' });
+  await packs.close();
+});
+
+test.skipIf(!existsSync('/proc/self/fd'))('however many packs are read, few of them are open', async () => {
+  const folder = folderOfTest();
+  const { packs } = await openTest(folder, new Map(), { bytesPerPack: 1 });
+  const entries = new Map<string, PackEntry>();
+  for (let at = 0; at < 50; at += 1) {
+    const text = `entry ${at}`;
+    const entry = await packs.append(name(text), Buffer.from(text));
+    packs.settle(entry);
+    entries.set(text, entry);
+  }
+  for (let round = 0; round < 2; round += 1) expect(await readAll(packs, entries)).toEqual([...entries.keys()]);
+  const openNow = () =>
+    readdirSync('/proc/self/fd').filter((fd) => {
+      const link = join('/proc/self/fd', fd);
+      return existsSync(link) && readlinkSync(link).startsWith(folder);
+    });
+  await expect.poll(() => openNow().length).toBeLessThanOrEqual(32);
   await packs.close();
 });
 

@@ -29,6 +29,15 @@ test('bytes count as soon as they are taken, and are forgotten with their upload
   (await room.begin(shareOf(0.7), nothing)).release();
 });
 
+test('what frees room may take what is free, besides what uploads have taken', async () => {
+  const room = openRoom(tmpdir());
+  expect([await room.hasSpare(shareOf(0.7)), await room.hasSpare(shareOf(1.1))]).toEqual([true, false]);
+  const half = await room.begin(shareOf(0.5), nothing);
+  await half.take(shareOf(0.5));
+  expect(await room.hasSpare(shareOf(0.7))).toBe(false);
+  half.release();
+});
+
 test('bytes already on the disk when it was measured are not counted again', async () => {
   const room = openRoom(tmpdir());
   const bytes = shareOf(0.5);

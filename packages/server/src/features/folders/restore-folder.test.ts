@@ -107,6 +107,19 @@ describe('a folder is restored', () => {
     expect(names).toEqual(['Same', ...Array.from({ length: many - 1 }, (_, n) => `Same (${n + 2})`)]);
   });
 
+  test('under a free name where more than a hundred are taken', async () => {
+    const parentId = await library.folder();
+    const id = await library.folder('Same', parentId);
+    await remove(id);
+    const taken = ['Same', ...Array.from({ length: 119 }, (_, n) => `Same (${n + 2})`)];
+    for (const paths of [taken.slice(0, 60), taken.slice(60)]) {
+      const { projectId } = library;
+      const made = await library.call('POST', '/api/storage/folders/ensure', { projectId, parentId, paths });
+      expect(made.status).toBe(200);
+    }
+    expect((await restore(id)).body).toMatchObject({ name: 'Same (121)', restored: { renamedFrom: 'Same' } });
+  });
+
   test('ready for uploads and moves', async () => {
     const id = await library.folder();
     await remove(id);
