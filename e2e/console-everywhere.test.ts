@@ -117,6 +117,17 @@ const findLow = (page: Page) =>
       .map((one) => `${one.tagName} ${one.className} ${one.scrollHeight} > ${one.clientHeight}: ${one.innerText}`),
   );
 
+/** What is found in windows of these sizes, in turn; the last one stays. */
+async function findAtSizes(page: Page, sizes: { width: number; height: number }[], find: () => Promise<string[]>) {
+  const found: string[] = [];
+  for (const size of sizes) {
+    await page.setViewportSize(size);
+    await isStill(page);
+    found.push(...(await find()).map((one) => `${size.width}: ${one}`));
+  }
+  return found;
+}
+
 /** Everything that people see, once somebody has signed in and before. */
 async function visitAll(options: BrowserContextOptions, visit: (page: Page) => Promise<string[]>) {
   const found: Record<string, string[]> = {};
@@ -207,12 +218,7 @@ describe.runIf(triesJourneys)('every screen', () => {
       { width: 360, height: 640 },
     ];
     const found = await visitAll({ locale: 'de-DE', hasTouch: true }, async (page) => {
-      const flaws: string[] = [];
-      for (const viewport of sizes) {
-        await page.setViewportSize(viewport);
-        await isStill(page);
-        flaws.push(...(await findExcess(page)).map((one) => `${viewport.width}: ${one}`));
-      }
+      const flaws = await findAtSizes(page, sizes, () => findExcess(page));
       flaws.push(...(await findBarriers(page)));
       await page.setViewportSize({ width: 1440, height: 900 });
       return flaws;
@@ -355,12 +361,7 @@ describe.runIf(triesJourneys)('every screen', () => {
         await session.send('Page.setFontSizes', { fontSizes: { standard: 32 } });
         enlarged.add(page);
       }
-      const flaws: string[] = [];
-      for (const viewport of sizes) {
-        await page.setViewportSize(viewport);
-        await isStill(page);
-        flaws.push(...(await findExcess(page)).map((one) => `${viewport.width}: ${one}`));
-      }
+      const flaws = await findAtSizes(page, sizes, () => findExcess(page));
       await page.setViewportSize({ width: 1440, height: 900 });
       return flaws;
     });
@@ -385,15 +386,11 @@ describe.runIf(triesJourneys)('every screen', () => {
         );
         document.adoptedStyleSheets = [sheet];
       });
-      const flaws: string[] = [];
-      for (const viewport of sizes) {
-        await page.setViewportSize(viewport);
-        await isStill(page);
+      const flaws = await findAtSizes(page, sizes, async () => {
         // Tiles are as wide as two of them have room.
         const excess = (await findExcess(page)).filter((one) => !one.startsWith('a tile'));
-        const all = [...excess, ...(await findLow(page))];
-        flaws.push(...all.map((one) => `${viewport.width}: ${one}`));
-      }
+        return [...excess, ...(await findLow(page))];
+      });
       await page.setViewportSize({ width: 1440, height: 900 });
       return flaws;
     });
