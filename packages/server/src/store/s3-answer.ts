@@ -94,7 +94,7 @@ export function requireCount(text: string): number {
 
 /**
  * An ETag without its quotes. Without one, nobody could tell whether an object is still the one that was recorded.
- * @throws Problem store_unavailable if there is none
+ * @throws Problem store_unavailable if the answer has no ETag
  */
 export function requireEtag(operation: string, etag: string | undefined): string {
   const found = withoutQuotes(etag ?? '');

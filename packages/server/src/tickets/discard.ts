@@ -1,5 +1,5 @@
 import type { Deps } from '../deps.ts';
-import { dropReservations, giveBack, type Reservation } from './reservations.ts';
+import { dropReservations, giveBack, type Reservation, selectStoreKeys } from './reservations.ts';
 import { lookMarginMilliseconds, urlEndOf } from './reserve.ts';
 
 /**
@@ -60,15 +60,7 @@ async function findUnrecorded(
 ): Promise<string[]> {
   const [first] = reservations;
   if (!first) return [];
-  const rows = await kysely
-    .selectFrom('ticket_reservations')
-    .select('store_key')
-    .where('project_id', '=', first.project_id)
-    .where(
-      'store_key',
-      'in',
-      reservations.map(({ store_key }) => store_key),
-    )
+  const rows = await selectStoreKeys(kysely, first.project_id, reservations)
     .where('state', '=', state)
     .where(({ not, exists, selectFrom }) =>
       not(

@@ -149,6 +149,18 @@ const giveBackSql = `
   update tickets set used_files = used_files - given.files, used_bytes = used_bytes - given.bytes
   from given where project_id = $1 and id = $2 and given.files > 0`;
 
+/** Selects the store keys of those reservations of a project that are still there. */
+export const selectStoreKeys = (kysely: Kysely<Schema>, projectId: string, keys: readonly Pick<Key, 'store_key'>[]) =>
+  kysely
+    .selectFrom('ticket_reservations')
+    .select('store_key')
+    .where('project_id', '=', projectId)
+    .where(
+      'store_key',
+      'in',
+      keys.map(({ store_key }) => store_key),
+    );
+
 /** Forgets reservations of one ticket that are over. Locks them in the order in which others do. */
 export async function dropReservations(kysely: Kysely<Schema>, keys: readonly Key[]): Promise<void> {
   const [first] = keys;

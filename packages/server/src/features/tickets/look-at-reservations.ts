@@ -7,7 +7,7 @@ import { findIssueTime } from '../../store/store-key.ts';
 import type { Count } from '../../telemetry/observed.ts';
 import { discardAll } from '../../tickets/discard.ts';
 import { clientMilliseconds } from '../../tickets/note-arrived.ts';
-import { dropReservations, giveBack, type Reservation } from '../../tickets/reservations.ts';
+import { dropReservations, giveBack, type Reservation, selectStoreKeys } from '../../tickets/reservations.ts';
 import { lookMarginMilliseconds, urlEndOf } from '../../tickets/reserve.ts';
 
 const atOnce = 500;
@@ -162,20 +162,7 @@ async function lookLater({ db }: Pick<Deps, 'db'>, due: readonly Due[], at: Date
   if (!first) return;
   await db.kysely
     .updateTable('ticket_reservations')
-    .from((from) =>
-      from
-        .selectFrom('ticket_reservations')
-        .select('store_key')
-        .where('project_id', '=', first.project_id)
-        .where(
-          'store_key',
-          'in',
-          due.map(({ store_key }) => store_key),
-        )
-        .orderBy('store_key')
-        .forNoKeyUpdate()
-        .as('found'),
-    )
+    .from(selectStoreKeys(db.kysely, first.project_id, due).orderBy('store_key').forNoKeyUpdate().as('found'))
     .set({ look_at: at, ...(seenAt !== undefined && { seen_at: seenAt }) })
     .where('ticket_reservations.project_id', '=', first.project_id)
     .whereRef('ticket_reservations.store_key', '=', 'found.store_key')
