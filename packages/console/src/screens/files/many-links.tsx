@@ -73,7 +73,7 @@ async function createLinks(projectId: string, files: readonly FileEntry[], terms
     try {
       urls.push((await links.create(file.id, terms)).url);
     } catch (error) {
-      // Without an answer for one, there is none for the others.
+      // If the service does not answer for one, it will not for the others either.
       const without = isOfNetwork(error) ? files.slice(index) : [file];
       missing.push(...without.map((one) => ({ file: one, error })));
       if (without.length > 1) break;

@@ -22,7 +22,7 @@ export function toEndpoint({ url = '', types = '', description = '', ordered }: 
   };
 }
 
-/** What is wrong with the URL: that it is none, or that nothing is sent to its address. */
+/** Why the URL is refused: it is not valid, or the service does not send to its address. */
 const problemOfUrl = (error: unknown) =>
   codeOf(error) === 'webhook_address_refused' ? messageOf(error) : problemOf(error, 'url');
 
