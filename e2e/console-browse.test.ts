@@ -77,6 +77,45 @@ describe.runIf(triesJourneys)('what others change', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('leaves in its place what somebody looks at in a long folder', async () => {
+    const { projectId, cadiz } = await createFilled('Steady');
+    const names = Array.from({ length: 450 }, (_, index) => `file ${index + 100}.txt`);
+    await fill(cadiz, names);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('450 items').waitFor();
+    const list = page.getByRole('grid');
+    // Past the first page, so that what goes from it is filled up from what follows.
+    await list.evaluate((element) => element.scrollTo(0, 190 * 36));
+    await rowOf(page, 'file 310.txt').waitFor();
+    await list.evaluate((element) => element.scrollTo(0, 210 * 36));
+    const looked = rowOf(page, 'file 315.txt');
+    const place = (await looked.boundingBox())?.y;
+    expect(place).toBeGreaterThan(0);
+    await looked.click();
+
+    const { files } = await cadiz.files.page({ folder: null, sort: 'name', limit: 50 });
+    const gone = files.map(({ id }) => id);
+    await cadiz.files.deleteMany({ fileIds: gone });
+    await rowOf(page, 'file 330.txt').waitFor();
+    await page.getByRole('toolbar').getByText('1 selected').waitFor();
+    await expect.poll(() => list.getAttribute('aria-rowcount')).toBe('401');
+    expect((await looked.boundingBox())?.y).toBe(place);
+    await cadiz.files.restoreMany({ fileIds: gone });
+    await expect.poll(() => list.getAttribute('aria-rowcount')).toBe('451');
+    expect((await looked.boundingBox())?.y).toBe(place);
+    expect(await looked.getAttribute('aria-selected')).toBe('true');
+
+    // Another order is another list, which stays where it is scrolled to.
+    await page.goto(`${tested.url}/projects/${projectId}/files?q=file%201`);
+    await page.getByText('100 found').waitFor();
+    await list.evaluate((element) => element.scrollTo(0, 20 * 36));
+    await rowOf(page, 'file 125.txt').click();
+    await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click();
+    await expect.poll(() => rowOf(page, 'file 125.txt').getAttribute('aria-rowindex')).toBe('76');
+    expect(await list.evaluate((element) => element.scrollTop)).toBe(20 * 36);
+    await page.context().close();
+  });
 });
 
 describe.runIf(triesJourneys)('the file browser', () => {
