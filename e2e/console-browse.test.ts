@@ -465,6 +465,40 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('shares what is chosen, says how many links there are, and stops when it is asked to', async () => {
+    const { projectId, cadiz } = await createFilled('Many links');
+    await fill(cadiz, numbered(30));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await rowOf(page, 'file 0.txt').click();
+    await page.keyboard.press('Control+a');
+    await page.getByText('30 selected').waitFor();
+    const hold = createHold();
+    let asked = 0;
+    await page.route('**/api/storage/links', async (route) => {
+      if (route.request().method() === 'POST' && ++asked === 13) await hold.over;
+      await route.continue();
+    });
+    await page.keyboard.press('l');
+    const dialog = page.getByRole('dialog', { name: 'Share 30 files' });
+    await dialog.getByRole('button', { name: 'Create 30 links and copy them' }).click();
+    await dialog.getByText('12 of 30 links created').waitFor();
+    const bar = dialog.getByRole('progressbar', { name: 'Links created' });
+    expect(await bar.getAttribute('aria-valuenow')).toBe('40');
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Stop' }).press('Enter');
+    hold.release();
+    await dialog.getByText('13 of 30 files have a new link.').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.closest('[role=dialog]') !== null)).toBe(true);
+    const urls = (await page.evaluate(() => navigator.clipboard.readText())).split('\n');
+    expect((await cadiz.links.page({ limit: 100 })).items.map(({ url }) => url).sort()).toEqual(urls.sort());
+    expect(urls).toHaveLength(13);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
+    await page.context().close();
+  });
+
   test('shares what is chosen by links, one a line, and names what has none', async () => {
     const { projectId, cadiz } = await createFilled('Together');
     await cadiz.folders.ensure(['a folder']);
