@@ -1072,6 +1072,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await failure.getByRole('heading', { name: 'This folder could not be listed' }).waitFor();
     await failure.getByText('r-1').waitFor();
     await failure.getByRole('link', { name: 'Go to your projects' }).waitFor();
+    // The owner of the service can look there for what is wrong.
+    await failure.getByRole('link', { name: 'System health' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     // It stays while it is tried again, and so does the focus.
     await page.unroute('**/api/storage/list?**');
