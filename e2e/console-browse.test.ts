@@ -1270,6 +1270,48 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('takes back a change that the service has not answered yet, and none before it', async () => {
+    const { projectId, cadiz } = await createFilled('Soon undone');
+    await fill(cadiz, ['a.txt', 'b.txt', 'c.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('Delete');
+    await page.getByText('1 item moved to the trash').waitFor();
+
+    const hold = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await hold.over;
+      await route.continue();
+    });
+    await rowOf(page, 'b.txt').click();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'b.txt').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+z');
+    hold.release();
+    await page.getByText('Taken back').waitFor();
+    await rowOf(page, 'b.txt').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
+
+    // What is refused has come back by itself, and the change before it stays.
+    await page.unroute('**/api/storage/bulk');
+    const refused = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await refused.over;
+      await route.fulfill({ status: 403, json: { code: 'role_missing', detail: 'Not you.' } });
+    });
+    await rowOf(page, 'c.txt').click();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'c.txt').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+z');
+    refused.release();
+    await rowOf(page, 'c.txt').waitFor();
+    await page.unroute('**/api/storage/bulk');
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
+    await page.keyboard.press('Control+z');
+    await rowOf(page, 'a.txt').waitFor();
+    await page.context().close();
+  });
+
   test('leaves what is selected to the place where it was selected, whatever is searched for', async () => {
     const { projectId, cadiz } = await createFilled('Searched');
     await fill(cadiz, ['undefined.txt', 'other.txt']);
