@@ -77,6 +77,45 @@ describe.runIf(triesJourneys)('what others change', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('leaves in its place what somebody looks at in a long folder', async () => {
+    const { projectId, cadiz } = await createFilled('Steady');
+    const names = Array.from({ length: 450 }, (_, index) => `file ${index + 100}.txt`);
+    await fill(cadiz, names);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await page.getByText('450 items').waitFor();
+    const list = page.getByRole('grid');
+    // Past the first page, so that what goes from it is filled up from what follows.
+    await list.evaluate((element) => element.scrollTo(0, 190 * 36));
+    await rowOf(page, 'file 310.txt').waitFor();
+    await list.evaluate((element) => element.scrollTo(0, 210 * 36));
+    const looked = rowOf(page, 'file 315.txt');
+    const place = (await looked.boundingBox())?.y;
+    expect(place).toBeGreaterThan(0);
+    await looked.click();
+
+    const { files } = await cadiz.files.page({ folder: null, sort: 'name', limit: 50 });
+    const gone = files.map(({ id }) => id);
+    await cadiz.files.deleteMany({ fileIds: gone });
+    await rowOf(page, 'file 330.txt').waitFor();
+    await page.getByRole('toolbar').getByText('1 selected').waitFor();
+    await expect.poll(() => list.getAttribute('aria-rowcount')).toBe('401');
+    expect((await looked.boundingBox())?.y).toBe(place);
+    await cadiz.files.restoreMany({ fileIds: gone });
+    await expect.poll(() => list.getAttribute('aria-rowcount')).toBe('451');
+    expect((await looked.boundingBox())?.y).toBe(place);
+    expect(await looked.getAttribute('aria-selected')).toBe('true');
+
+    // Another order is another list, which stays where it is scrolled to.
+    await page.goto(`${tested.url}/projects/${projectId}/files?q=file%201`);
+    await page.getByText('100 found').waitFor();
+    await list.evaluate((element) => element.scrollTo(0, 20 * 36));
+    await rowOf(page, 'file 125.txt').click();
+    await page.getByRole('columnheader', { name: 'Name' }).getByRole('button').click();
+    await expect.poll(() => rowOf(page, 'file 125.txt').getAttribute('aria-rowindex')).toBe('76');
+    expect(await list.evaluate((element) => element.scrollTop)).toBe(20 * 36);
+    await page.context().close();
+  });
 });
 
 describe.runIf(triesJourneys)('the file browser', () => {
@@ -423,6 +462,40 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await chooses(['Shift+ArrowUp'], ['a', 'd', 'e']);
     await chooses(['Control+a', 'Escape', 'Home', 'Shift+End'], ['a', 'b', 'c', 'd', 'e', 'f']);
     expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('shares what is chosen, says how many links there are, and stops when it is asked to', async () => {
+    const { projectId, cadiz } = await createFilled('Many links');
+    await fill(cadiz, numbered(30));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    await rowOf(page, 'file 0.txt').click();
+    await page.keyboard.press('Control+a');
+    await page.getByText('30 selected').waitFor();
+    const hold = createHold();
+    let asked = 0;
+    await page.route('**/api/storage/links', async (route) => {
+      if (route.request().method() === 'POST' && ++asked === 13) await hold.over;
+      await route.continue();
+    });
+    await page.keyboard.press('l');
+    const dialog = page.getByRole('dialog', { name: 'Share 30 files' });
+    await dialog.getByRole('button', { name: 'Create 30 links and copy them' }).click();
+    await dialog.getByText('12 of 30 links created').waitFor();
+    const bar = dialog.getByRole('progressbar', { name: 'Links created' });
+    expect(await bar.getAttribute('aria-valuenow')).toBe('40');
+    expect(await findBarriers(page)).toEqual([]);
+    await dialog.getByRole('button', { name: 'Stop' }).press('Enter');
+    hold.release();
+    await dialog.getByText('13 of 30 files have a new link.').waitFor();
+    expect(await page.evaluate(() => document.activeElement?.closest('[role=dialog]') !== null)).toBe(true);
+    const urls = (await page.evaluate(() => navigator.clipboard.readText())).split('\n');
+    expect((await cadiz.links.page({ limit: 100 })).items.map(({ url }) => url).sort()).toEqual(urls.sort());
+    expect(urls).toHaveLength(13);
+    await page.keyboard.press('Escape');
+    await dialog.waitFor({ state: 'detached' });
     await page.context().close();
   });
 
@@ -999,6 +1072,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await failure.getByRole('heading', { name: 'This folder could not be listed' }).waitFor();
     await failure.getByText('r-1').waitFor();
     await failure.getByRole('link', { name: 'Go to your projects' }).waitFor();
+    // The owner of the service can look there for what is wrong.
+    await failure.getByRole('link', { name: 'System health' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     // It stays while it is tried again, and so does the focus.
     await page.unroute('**/api/storage/list?**');
@@ -1192,6 +1267,48 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByText('Taken back').waitFor({ state: 'detached' });
     expect(await hasRowFocus()).toBe(true);
     expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('takes back a change that the service has not answered yet, and none before it', async () => {
+    const { projectId, cadiz } = await createFilled('Soon undone');
+    await fill(cadiz, ['a.txt', 'b.txt', 'c.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('Delete');
+    await page.getByText('1 item moved to the trash').waitFor();
+
+    const hold = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await hold.over;
+      await route.continue();
+    });
+    await rowOf(page, 'b.txt').click();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'b.txt').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+z');
+    hold.release();
+    await page.getByText('Taken back').waitFor();
+    await rowOf(page, 'b.txt').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
+
+    // What is refused has come back by itself, and the change before it stays.
+    await page.unroute('**/api/storage/bulk');
+    const refused = createHold();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await refused.over;
+      await route.fulfill({ status: 403, json: { code: 'role_missing', detail: 'Not you.' } });
+    });
+    await rowOf(page, 'c.txt').click();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'c.txt').waitFor({ state: 'detached' });
+    await page.keyboard.press('Control+z');
+    refused.release();
+    await rowOf(page, 'c.txt').waitFor();
+    await page.unroute('**/api/storage/bulk');
+    expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
+    await page.keyboard.press('Control+z');
+    await rowOf(page, 'a.txt').waitFor();
     await page.context().close();
   });
 

@@ -53,6 +53,13 @@ async function holdParts(page: Page): Promise<() => void> {
   return load;
 }
 
+/** What tells an element from others where colours are forced. */
+const toLook = (one: Locator) =>
+  one.evaluate((element) => {
+    const { backgroundColor, borderBottomStyle, outlineStyle, outlineWidth } = getComputedStyle(element);
+    return `${backgroundColor} ${borderBottomStyle} ${outlineStyle} ${outlineWidth}`;
+  });
+
 const theme = (page: Page) => page.evaluate(() => document.documentElement.dataset.theme);
 
 describe.runIf(triesJourneys)('from everywhere', () => {
@@ -291,11 +298,6 @@ describe.runIf(triesJourneys)('from everywhere', () => {
 
   test('where the keys are can be seen where colours are forced', async () => {
     const page = await openFiles({ forcedColors: 'active' });
-    const toLook = (one: Locator) =>
-      one.evaluate((element) => {
-        const { backgroundColor, outlineStyle, outlineWidth } = getComputedStyle(element);
-        return `${backgroundColor} ${outlineStyle} ${outlineWidth}`;
-      });
     await openPalette(page, '');
     await option(page, /Trash/).waitFor();
     expect(await toLook(page.locator('[role=option][aria-selected=true]'))).not.toBe(
@@ -317,9 +319,77 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     const before = { search: await toLook(search), button: await toLook(button) };
     await search.locator('input').focus();
     expect(await toLook(search)).not.toBe(before.search);
-    expect(await toLook(search)).not.toMatch(/ none /);
+    expect(await toLook(search)).not.toMatch(/ none \S+$/);
     await page.keyboard.press('Tab');
     expect(await toLook(button)).not.toBe(before.button);
+    await page.context().close();
+  });
+
+  test('what is selected, and every picture, can be seen where colours are forced, whatever the theme', async () => {
+    const projectId = await tested.createProject('Forced colours');
+    await tested.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 1_000_000 });
+    const cadiz = await tested.connect(projectId, 'Forced');
+    await cadiz.upload(new File(['x'], 'forced.txt', { type: 'text/plain' }));
+    const media = { forcedColors: 'active', colorScheme: 'dark' } as const;
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`, media);
+    const row = page.getByRole('row').filter({ hasText: 'forced.txt' });
+    await row.waitFor();
+    // The colours of this theme are for a ground that is not there.
+    await page.evaluate(() => {
+      document.documentElement.dataset.theme = 'light';
+    });
+    const findUnseen = () =>
+      page
+        .locator('svg:is(.i, .mark)')
+        .evaluateAll((pictures) =>
+          pictures.filter((one) => getComputedStyle(one).color !== getComputedStyle(one.parentElement ?? one).color),
+        );
+    expect(await findUnseen()).toEqual([]);
+    expect(await toLook(page.locator('.quota .meter'))).toMatch(/ solid 1px$/);
+    const toDiffer = async (one: Locator, other: Locator) =>
+      expect(await toLook(one.first())).not.toBe(await toLook(other.first()));
+    const current = await page.locator('.nav [aria-current]').evaluate((element) => {
+      const { backgroundColor, color } = getComputedStyle(element);
+      const system = element.ownerDocument.createElement('i');
+      element.append(system);
+      system.style.cssText = 'background: Highlight; color: HighlightText';
+      const expected = getComputedStyle(system);
+      const looks = [backgroundColor, color, expected.backgroundColor, expected.color];
+      system.remove();
+      return looks;
+    });
+    expect(current.slice(0, 2)).toEqual(current.slice(2));
+    await toDiffer(page.locator('.segs [aria-pressed=true]'), page.locator('.segs [aria-pressed=false]'));
+
+    await row.click();
+    await page.getByRole('toolbar').getByText('1 selected').waitFor();
+    // The picture has the colour of the words beside it, on the same ground.
+    const looks = (css: string) => row.locator(css).evaluate((element) => getComputedStyle(element).backgroundColor);
+    expect(await looks('.thumb')).toBe(await looks('.name'));
+    await page.keyboard.press('ArrowDown');
+    const { outline, color } = await row.evaluate((element) => {
+      const { outlineColor, color } = getComputedStyle(element);
+      return { outline: outlineColor, color };
+    });
+    expect(outline).toBe(color);
+
+    await page.setViewportSize(phone);
+    await toDiffer(page.locator('.tabbar [aria-current]'), page.locator('.tabbar a:not([aria-current])'));
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.goto(`${tested.url}/projects/${projectId}/keys`);
+    await page.getByRole('button', { name: 'Create key' }).first().click();
+    await page.getByRole('textbox', { name: 'Name' }).fill('Seen');
+    await page.keyboard.press('Enter');
+    await page.getByRole('tab').first().waitFor();
+    await toDiffer(page.locator('[role=tab][aria-selected=true]'), page.locator('[role=tab][aria-selected=false]'));
+    await page.context().close();
+  });
+
+  test('where a button is can be seen where more contrast is asked for', async () => {
+    const page = await openFiles({ contrast: 'more' });
+    const edge = page.getByRole('button', { name: 'New folder' }).first();
+    // That of a field, 3 : 1 on what is around it.
+    expect(await edge.evaluate((button) => getComputedStyle(button).boxShadow)).toContain('rgb(132, 131, 125)');
     await page.context().close();
   });
 

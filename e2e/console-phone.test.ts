@@ -302,6 +302,33 @@ describe.runIf(triesJourneys)('a phone', () => {
     await page.context().close();
   });
 
+  test('hits with a finger what is smaller than one', async () => {
+    const { page, cadiz } = await openFilled('Small targets');
+    const { files } = await cadiz.files.page({ search: 'letter' });
+    await cadiz.files.delete(files[0]?.id ?? '');
+    /** How high the part of the page is in which a tap hits something, in pixels. */
+    const toHeight = (one: Locator) =>
+      one.evaluate((element) => {
+        const { left, top, width, height } = element.getBoundingClientRect();
+        const hits = (offset: number) =>
+          document.elementFromPoint(left + width / 2, top + height / 2 + offset)?.closest('button, input') === element;
+        return Array.from({ length: 60 }, (_, index) => index - 30).filter(hits).length;
+      });
+    const address = page.url();
+    await page.goto(address.replace('/files', '/trash'));
+    const box = page.getByRole('checkbox', { name: 'Select letter.txt' });
+    await box.waitFor();
+    expect(await toHeight(box)).toBeGreaterThanOrEqual(44);
+    const { x, y } = await middleOf(box);
+    await page.touchscreen.tap(x, y + 20);
+    await page.getByRole('button', { name: 'Restore 1 item' }).waitFor();
+    await page.goto(address.replace('/files', '/settings'));
+    const copy = page.getByRole('button', { name: 'Copy the project ID' });
+    await copy.waitFor();
+    expect(await toHeight(copy)).toBeGreaterThanOrEqual(44);
+    await page.context().close();
+  });
+
   test('makes the uploads small again when they are drawn down', async () => {
     const { page } = await openFilled('Uploads drawn down');
     const finger = await createFinger(page);

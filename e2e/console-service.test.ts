@@ -474,14 +474,16 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
       stripLocation: 'links',
     });
     await page.getByRole('button', { name: 'Remove the preset card' }).click();
-    await row(0).getByLabel('Width').fill('5000');
-    await page.getByRole('button', { name: 'Save', exact: true }).click();
-    expect(
-      await row(0)
-        .getByLabel('Width')
-        .evaluate((field) => (field as HTMLInputElement).validity.rangeOverflow),
-    ).toBe(true);
-    await row(0).getByLabel('Width').fill('500');
+    // Refused in the words of the console, not of the browser, and nothing else is lost.
+    const width = row(0).getByLabel('Width');
+    for (const wrong of ['5000', '0', '1.5', 'x']) {
+      await width.fill(wrong);
+      await row(0).getByRole('alert').filter({ hasText: 'A whole number from 1 to 4,096' }).waitFor();
+      expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+      await width.press('Enter');
+    }
+    expect(await width.evaluate((field) => (field as HTMLInputElement).validity.valid)).toBe(true);
+    await width.fill('500');
     await page.getByRole('button', { name: 'Save', exact: true }).click();
     await expect
       .poll(() => cadiz.ask<{ imagePresets: object }>('GET', address).then(({ imagePresets }) => imagePresets))

@@ -1,7 +1,6 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { onceReachable } from '../once-reachable.ts';
 import { createStore } from '../store.ts';
-import { remember } from '../undo.ts';
 import { detailsOf, messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
 
@@ -10,17 +9,16 @@ const ToastRegion = lazy(async () => ({ default: (await load()).ToastRegion }));
 
 const isNeeded = createStore(false);
 
-/** Shows a message for six seconds; with `undo` for ten, and with a button that takes the change back. A key does that even later. */
-export async function toast(message: string, { undo: change, ...data }: ToastData = {}): Promise<void> {
-  const undo = change && remember(change);
+/** Shows a message for six seconds; with `undo` for ten, and with a button that takes the change back. */
+export async function toast(message: string, data: ToastData = {}): Promise<void> {
   isNeeded.set(true);
   const { manager, ready } = await load();
   await ready;
   manager.add({
     id: 'only',
     title: message,
-    timeout: data.isGoingOn ? 0 : undo || data.details ? 10_000 : 6000,
-    data: { ...data, ...(undo && { undo }) },
+    timeout: data.isGoingOn ? 0 : data.undo || data.details ? 10_000 : 6000,
+    data,
   });
 }
 

@@ -1,6 +1,6 @@
 import { isCadizError } from '@cadiz/client';
 import { useQueryErrorResetBoundary } from '@tanstack/react-query';
-import { Link, useRouter } from '@tanstack/react-router';
+import { Link, useLocation, useRouter } from '@tanstack/react-router';
 import { CloudAlert, MapPinOff, RotateCw } from 'lucide-react';
 import { createContext, type ReactNode, useContext } from 'react';
 import { Button } from '../components/button.tsx';
@@ -8,6 +8,7 @@ import { CopyButton } from '../components/copy-button.tsx';
 import { Empty, Skeleton } from '../components/parts.tsx';
 import { messageOf } from '../components/problem.tsx';
 import { text } from '../text/text.ts';
+import { useServicePages } from './shell/pages.ts';
 import { useTitle } from './title.ts';
 
 /** Whether a screen is shown in the frame that all screens of a project have. */
@@ -53,6 +54,7 @@ interface FailureProps {
 /** What could not be shown and why, in its place, and the ways to go on. */
 export function Failure({ error, title, hint, retry }: FailureProps) {
   const { errors } = text;
+  const isInShell = useContext(InShell);
   const isRefused = isCadizError(error);
   const code = isRefused ? error.code : 'error';
   const requestId = isRefused ? error.requestId : undefined;
@@ -70,6 +72,7 @@ export function Failure({ error, title, hint, retry }: FailureProps) {
               <Link className="btn" to="/projects">
                 {errors.toProjects}
               </Link>
+              {isInShell && <ToHealth />}
             </div>
             <div className="reqid">
               <span className="mono">{isRefused ? code : messageOf(error)}</span>
@@ -85,6 +88,18 @@ export function Failure({ error, title, hint, retry }: FailureProps) {
         }
       />
     </div>
+  );
+}
+
+/** Whoever owns the service may see there what is wrong. */
+function ToHealth() {
+  const [health] = useServicePages();
+  const { pathname } = useLocation();
+  if (!health || pathname === health.to) return null;
+  return (
+    <Link className="btn" to={health.to}>
+      {health.label}
+    </Link>
   );
 }
 

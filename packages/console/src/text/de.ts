@@ -343,6 +343,9 @@ export const de: Widen<typeof en> = {
     copiedMany: (count, of) =>
       `${count < of ? `${grouped(count)} von ${plural(of, 'Link', 'Links')}` : plural(count, 'Link', 'Links')} kopiert`,
     madeMany: (count, of) => `${grouped(count)} von ${plural(of, 'Datei hat', 'Dateien haben')} einen neuen Link.`,
+    makingMany: 'Angelegte Links',
+    making: (made, of) => `${grouped(made)} von ${plural(of, 'Link', 'Links')} angelegt`,
+    stop: 'Anhalten',
     missing: 'Kein Link ließ sich anlegen für:',
     copyMany: 'Links kopieren',
     whoMany: (end) =>

@@ -343,6 +343,9 @@ export const en = {
     copiedMany: (count: number, of: number) =>
       `${count < of ? `${grouped(count)} of ${plural(of, 'link', 'links')}` : plural(count, 'link', 'links')} copied`,
     madeMany: (count: number, of: number) => `${grouped(count)} of ${plural(of, 'file has', 'files have')} a new link.`,
+    makingMany: 'Links created',
+    making: (made: number, of: number) => `${grouped(made)} of ${plural(of, 'link', 'links')} created`,
+    stop: 'Stop',
     missing: 'No link could be created for:',
     copyMany: 'Copy the links',
     whoMany: (end: string | undefined) =>

@@ -328,6 +328,7 @@ export const de: Widen<typeof en> = {
     noPresets: 'keine Vorlagen',
     width: 'Breite',
     height: 'Höhe',
+    noSide: (longest) => `Eine ganze Zahl von 1 bis ${longest}`,
     fit: 'Einpassen',
     fits: { cover: 'füllen', contain: 'mit Rand', inside: 'hinein' },
     format: 'Format',

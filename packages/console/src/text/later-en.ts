@@ -322,6 +322,7 @@ export const en = {
     noPresets: 'no presets',
     width: 'Width',
     height: 'Height',
+    noSide: (longest: string) => `A whole number from 1 to ${longest}`,
     fit: 'Fit',
     fits: { cover: 'cover', contain: 'contain', inside: 'inside' },
     format: 'Format',

@@ -4,7 +4,7 @@ import { clientOf } from '../../api.ts';
 import { toast, toastError } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { remember } from '../../undo.ts';
+import { begin, drop, remember } from '../../undo.ts';
 import { type Chosen, type Target, toParent } from './chosen.ts';
 import { hide } from './leaving.ts';
 import { type Entry, listingKey } from './use-listing.ts';
@@ -26,14 +26,23 @@ export async function refresh(projectId: string): Promise<void> {
   );
 }
 
+/** What is said of a change that is done, and what takes it back, if anything does. */
+interface Done {
+  message: string;
+  undo?: (() => void) | undefined;
+}
+
 /** Takes entries out of what is shown before the service has answered. If it refuses, they come back. */
-async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<void>): Promise<void> {
+async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<Done>): Promise<void> {
   // Everything in a place may take a while, and reports its own progress.
   const leaving = select ? [] : entries;
   const show = hide(leaving);
   if (select) void toast(text.files.begun, { isGoingOn: true });
+  const step = begin();
   try {
-    await send();
+    const { message, undo } = await send();
+    if (!undo) drop(step);
+    void toast(message, undo ? { undo: remember(undo, step) } : {});
     // Perhaps the listings cannot be read again.
     const gone = new Set(leaving.map(({ id }) => id));
     queryClient.setQueriesData<InfiniteData<Listing>>(
@@ -41,6 +50,7 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
       (data) => data && without(data, gone),
     );
   } catch (error) {
+    drop(step);
     void toastError(error);
   }
   show();
@@ -74,7 +84,7 @@ export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
     // Not for everything in a place: what had been deleted from it earlier would come back as well.
     const undo = () => void takeBack(projectId, () => clientOf(projectId).files.restoreMany(toIds(chosen.entries)));
     const count = chosen.select ? files + folders : chosen.entries.length;
-    void toast(text.files.deleted(count), chosen.select ? {} : { undo });
+    return { message: text.files.deleted(count), undo: chosen.select ? undefined : undo };
   });
 }
 
@@ -100,7 +110,7 @@ export function moveChosen(projectId: string, chosen: Chosen, target: Target): P
     // Entries that were found in several folders have no one place to go back to.
     const isBack = chosen.select === undefined && origins.size === 1;
     const undo = () => void takeBack(projectId, () => move({ ...toIds(chosen.entries), folder: origin }));
-    void toast(text.files.moved(count, target.name), isBack ? { undo } : {});
+    return { message: text.files.moved(count, target.name), undo: isBack ? undo : undefined };
   });
 }
 
@@ -150,7 +160,13 @@ export async function rename(projectId: string, entry: Entry, name: string): Pro
   const { files, folders } = clientOf(projectId);
   const call = (to: string) =>
     entry.kind === 'file' ? files.update(entry.id, { fileName: to }) : folders.update(entry.id, { name: to });
-  await call(name);
-  remember(() => void takeBack(projectId, () => call(entry.name)));
+  const step = begin();
+  try {
+    await call(name);
+  } catch (error) {
+    drop(step);
+    throw error;
+  }
+  remember(() => void takeBack(projectId, () => call(entry.name)), step);
   await refresh(projectId);
 }

@@ -1,8 +1,10 @@
 import { useState } from 'react';
 import { clientOf, isOfNetwork } from '../../api.ts';
 import { copyText } from '../../clipboard.ts';
+import { Button } from '../../components/button.tsx';
 import { CopyButton } from '../../components/copy-button.tsx';
 import { Dialog } from '../../components/dialog.tsx';
+import { Meter } from '../../components/parts.tsx';
 import { messageOf } from '../../components/problem.tsx';
 import { toast } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
@@ -18,6 +20,15 @@ interface ManyLinksProps {
   onClose: () => void;
 }
 
+/** So few links are there before anybody reads how far it is. */
+const few = 10;
+
+/** How far it is with creating links. */
+interface Progress {
+  made: number;
+  stop: () => void;
+}
+
 /** What has come of asking for links. */
 interface Outcome {
   urls: readonly string[];
@@ -28,16 +39,19 @@ interface Outcome {
 /** Creates a link for each of several files, and copies them all. */
 export function ManyLinks({ projectId, files, folders, onClose }: ManyLinksProps) {
   const [outcome, setOutcome] = useState<Outcome & { isCopied: boolean }>();
+  const [progress, setProgress] = useState<Progress>();
   const { links: words } = text;
   async function send(terms: Terms, isThere: () => boolean) {
-    const made = createLinks(projectId, files, terms);
+    const stopping = new AbortController();
+    const stop = () => stopping.abort();
+    const made = createLinks(projectId, files, terms, stopping.signal, (made) => setProgress({ made, stop }));
     const isCopied = await copyText(made.then(toLines)).then(
       () => true,
       () => false,
     );
     const { urls, missing } = await made;
     void queryClient.invalidateQueries({ queryKey: ['links'] });
-    const isWhole = isCopied && missing.length === 0;
+    const isWhole = isCopied && urls.length === files.length;
     if (isThere()) {
       if (!isWhole) return setOutcome({ urls, missing, isCopied });
       onClose();
@@ -54,24 +68,49 @@ export function ManyLinks({ projectId, files, folders, onClose }: ManyLinksProps
       {outcome ? (
         <ManyMade {...outcome} all={files.length} />
       ) : (
-        <LinkForm
-          submit={words.createMany(files.length)}
-          toHint={files.length === 1 ? words.who : words.whoMany}
-          send={send}
-        />
+        <div className="stack g3">
+          <LinkForm
+            submit={words.createMany(files.length)}
+            toHint={files.length === 1 ? words.who : words.whoMany}
+            send={send}
+          />
+          {progress && files.length > few && <Making {...progress} all={files.length} />}
+        </div>
       )}
     </Dialog>
   );
 }
 
-/** Asks for one link after the other, so that others are not kept waiting. */
-async function createLinks(projectId: string, files: readonly FileEntry[], terms: Terms): Promise<Outcome> {
+function Making({ made, all, stop }: Progress & { all: number }) {
+  const { links: words } = text;
+  const far = words.making(made, all);
+  return (
+    <div className="line">
+      <div className="grow stack g1">
+        <span className="num">{far}</span>
+        <Meter share={made / all} label={words.makingMany} valueText={far} />
+      </div>
+      <Button onClick={stop}>{words.stop}</Button>
+    </div>
+  );
+}
+
+/** Asks for one link after the other, so that others are not kept waiting, until it is to stop. */
+async function createLinks(
+  projectId: string,
+  files: readonly FileEntry[],
+  terms: Terms,
+  signal: AbortSignal,
+  onMade: (made: number) => void,
+): Promise<Outcome> {
   const { links } = clientOf(projectId);
   const urls: string[] = [];
   const missing: Outcome['missing'][number][] = [];
   for (const [index, file] of files.entries()) {
+    if (signal.aborted) break;
     try {
       urls.push((await links.create(file.id, terms)).url);
+      onMade(urls.length);
     } catch (error) {
       // If the service does not answer for one, it will not for the others either.
       const without = isOfNetwork(error) ? files.slice(index) : [file];

@@ -54,6 +54,13 @@ const typesOf = (types: string): string[] | null => {
   return list.length > 0 ? list : null;
 };
 
+/** The longest side of a preset that the service takes, in pixels. */
+export const longestSide = 4096;
+
+/** Whether what is typed is a side of a preset, or nothing. */
+export const isSide = (side: string): boolean =>
+  side.trim() === '' || (/^\s*\d+\s*$/.test(side) && Number(side) >= 1 && Number(side) <= longestSide);
+
 const sideOf = (side: string) => (side.trim() === '' ? undefined : Number(side));
 
 /** The presets that a draft describes, by their names. */

@@ -2,13 +2,13 @@ import { Plus, X } from 'lucide-react';
 import { Button, IconButton } from '../../components/button.tsx';
 import { Field, Select } from '../../components/field.tsx';
 import { problemOf } from '../../components/problem.tsx';
+import { formatCount } from '../../format.ts';
 import { later } from '../../text/later.ts';
-import type { Draft, DraftPreset } from './draft.ts';
+import { type Draft, type DraftPreset, isSide, longestSide } from './draft.ts';
 import './settings.css';
 
 /** As the service takes them. */
 const mostPresets = 10;
-const longestSide = 4096;
 const nameForm = '[a-z0-9][a-z0-9_\\-]{0,31}';
 
 interface ImageSettingsProps {
@@ -85,11 +85,9 @@ function PresetRow({ preset, error, isTaken, onChange, onRemove }: PresetRowProp
     <Field
       label={label}
       value={value}
-      type="number"
-      min={1}
-      max={longestSide}
+      inputMode="numeric"
       required={isRequired}
-      problem={problem(`.${key}`)}
+      problem={isSide(value) ? problem(`.${key}`) : settings.noSide(formatCount(longestSide))}
       onChange={({ target }) => onChange({ [key]: target.value })}
     />
   );

@@ -19,6 +19,7 @@ import {
   changeOf,
   type Draft,
   isLimit,
+  isSide,
   type Limit,
   rebase,
   toDraft,
@@ -42,7 +43,9 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
   const formId = useId();
   const change = changeOf(base, draft);
   const isChanged = Object.keys(change).length > 0;
-  const isWhole = [draft.quota, draft.largest].every((limit) => isLimit(bytesOf(limit)));
+  const isWhole =
+    [draft.quota, draft.largest].every((limit) => isLimit(bytesOf(limit))) &&
+    draft.presets.every(({ w, h }) => isSide(w) && isSide(h));
   const save = useMutation({
     mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
     onSuccess: async (saved) => {

@@ -7,7 +7,6 @@ import { Avatar } from '../../components/parts.tsx';
 import { projectsQuery, type Role, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import '../../styles/screens/more-sheet.css';
-import { HealthBadge } from './health-badge.tsx';
 import { closeOverlay, openOverlay } from './overlays.ts';
 import { hasTab, projectPages, useServicePages } from './pages.ts';
 import { useAccountActions } from './use-account-actions.ts';
@@ -52,13 +51,13 @@ export function MoreSheet({ projectId, role }: { projectId: string; role: Role |
                   {label}
                 </Link>
               ))}
-              {service.map(({ to, label, icon: Icon }, index) => (
+              {service.map(({ to, label, icon: Icon, Badge }, index) => (
                 <div key={to} className="act">
                   {index === 0 && <hr />}
                   <Link to={to} onClick={closeOverlay}>
                     <Icon className="i" aria-hidden="true" />
                     {label}
-                    {to === '/system' && <HealthBadge />}
+                    {Badge && <Badge />}
                   </Link>
                 </div>
               ))}

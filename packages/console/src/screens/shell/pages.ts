@@ -13,6 +13,7 @@ import {
 } from 'lucide-react';
 import { useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
+import { HealthBadge } from './health-badge.tsx';
 
 /** The pages of a project, in the order of the navigation. */
 export const projectPages = [
@@ -27,10 +28,10 @@ export const projectPages = [
   { to: '/projects/$projectId/settings', label: text.nav.settings, icon: Settings2, group: 'project' },
 ] as const;
 
-/** The pages of the service, for its owner. */
+/** The pages of the service, for its owner, and what stands beside their links. */
 const servicePages = [
-  { to: '/system', label: text.nav.health, icon: HeartPulse },
-  { to: '/users', label: text.nav.people, icon: UserRoundCog },
+  { to: '/system', label: text.nav.health, icon: HeartPulse, Badge: HealthBadge },
+  { to: '/users', label: text.nav.people, icon: UserRoundCog, Badge: undefined },
 ] as const;
 
 export const useServicePages = () => (useUser().role === 'owner' ? servicePages : []);

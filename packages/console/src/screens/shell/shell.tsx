@@ -20,7 +20,6 @@ import { InShell, NotFound } from '../fallbacks.tsx';
 import { DropZone } from '../uploads/drop-zone.tsx';
 import { UploadsRegion } from '../uploads/uploads-region.tsx';
 import { AccountMenu } from './account-menu.tsx';
-import { HealthBadge } from './health-badge.tsx';
 import { Jump } from './jump.tsx';
 import { NetworkStrip } from './network-strip.tsx';
 import { isTrayOpen, openOverlay, uploadsTab } from './overlays.ts';
@@ -139,11 +138,11 @@ function ServiceNav() {
   return (
     <nav className="nav" aria-label={service}>
       <div className="nav-h">{service}</div>
-      {pages.map(({ to, label, icon: Icon }) => (
+      {pages.map(({ to, label, icon: Icon, Badge }) => (
         <Link key={to} to={to} activeProps={{ 'aria-current': 'page' }}>
           <Icon className="i" aria-hidden="true" />
           {label}
-          {to === '/system' && <HealthBadge />}
+          {Badge && <Badge />}
         </Link>
       ))}
     </nav>

@@ -6,6 +6,7 @@ import { Meter } from '../../components/parts.tsx';
 import { toast } from '../../components/toast.tsx';
 import { formatBytes, formatLeft } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { remember } from '../../undo.ts';
 import { uploadsTab } from '../shell/overlays.ts';
 import * as network from './network.ts';
 import { TrayItem } from './tray-item.tsx';
@@ -120,7 +121,7 @@ function cancelWithUndo(uploads: Uploads): void {
     goOn();
     void toast(text.common.undone);
   };
-  void toast(text.uploads.allCanceled(countUnderWay(uploads) + uploads.preparing), { undo });
+  void toast(text.uploads.allCanceled(countUnderWay(uploads) + uploads.preparing), { undo: remember(undo) });
 }
 
 function toTitle(uploads: Uploads): string {
