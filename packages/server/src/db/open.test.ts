@@ -450,6 +450,21 @@ describe.runIf(testableKinds.includes('postgres'))('a database that the service 
     expect(String(await refused(set.href))).toMatch(/: its DateStyle is German, DMY; set it to ISO or remove it\./);
   });
 
+  it.each([
+    ['default_transaction_isolation', 'repeatable read', 'read committed'],
+    ['default_transaction_isolation', 'serializable', 'read committed'],
+    ['session_replication_role', 'replica', 'origin'],
+    ['array_nulls', 'off', 'on'],
+  ])('is refused for its %s (%s)', async (name, value, ordinary) => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const admin = new pg.Client({ connectionString: url });
+    await admin.connect();
+    await admin.query(`alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`);
+    await admin.end();
+    expect(String(await refused(url))).toContain(`: its ${name} is ${value}; set it to ${ordinary} or remove it.`);
+  });
+
   it('is not refused where the server keeps any bytes', async () => {
     const { url, drop } = await createServerDatabase("encoding 'SQL_ASCII' locale 'C' template template0");
     onTestFinished(drop);

@@ -306,9 +306,11 @@ async function wrap(
 ): Promise<Database> {
   const { rows } = await pool.query<ServerSettings>(
     `select current_setting('server_version') as version, current_setting('client_min_messages') as told,
-       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates`,
+       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
+       array(select current_setting(name) from unnest($1::text[]) as names (name)) as ordinary`,
+    [Object.keys(ordinarySettings)],
   );
-  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '' };
+  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '', ordinary: [] };
   const unsuitable = findUnsuitable(settings);
   if (unsuitable) throw new Error(unsuitable);
   let closed: Promise<void> | undefined;
@@ -380,10 +382,23 @@ async function wrap(
   }
 }
 
-type ServerSettings = Record<'version' | 'told' | 'encoding' | 'dates', string>;
+interface ServerSettings extends Record<'version' | 'told' | 'encoding' | 'dates', string> {
+  /** The values of `ordinarySettings`, in their order. */
+  ordinary: string[];
+}
+
+/** What statements rely on, and an administrator can change for a server, a database or a user. */
+const ordinarySettings = {
+  // Each statement of a transaction sees what was committed before it, by whoever held the lock that it has waited for.
+  default_transaction_isolation: 'read committed',
+  // With another value, foreign keys are not enforced.
+  session_replication_role: 'origin',
+  // Without it, null in a list is read as the string NULL.
+  array_nulls: 'on',
+};
 
 /** What a server or a database is set to with which the service would fail later, as the reason of an error; undefined if nothing. */
-function findUnsuitable({ told, encoding, dates }: ServerSettings): string | undefined {
+function findUnsuitable({ told, encoding, dates, ordinary }: ServerSettings): string | undefined {
   // A warning is how PostgreSQL reports a commit that was not replicated.
   if (told === 'error') return 'its client_min_messages is error; set it to warning or remove it';
   // SQL_ASCII keeps any bytes as they are.
@@ -391,7 +406,10 @@ function findUnsuitable({ told, encoding, dates }: ServerSettings): string | und
     return `its encoding is ${encoding}, which lacks characters that names can have; create it with encoding 'UTF8' template template0`;
   // `pg` reads times in no other style.
   if (!dates.startsWith('ISO')) return `its DateStyle is ${dates}; set it to ISO or remove it`;
-  return undefined;
+  const [other] = Object.entries(ordinarySettings).flatMap(([name, value], at) =>
+    ordinary[at] === value ? [] : `its ${name} is ${ordinary[at]}; set it to ${value} or remove it`,
+  );
+  return other;
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */
