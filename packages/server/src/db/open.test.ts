@@ -274,6 +274,14 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
   });
 });
 
+/** What PgBouncer sends before it closes a connection. */
+function toRefusal(message: string): Buffer {
+  const fields = ['SERROR', 'VERROR', 'C08P01', `M${message}`, ''].join('\0');
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(4 + fields.length + 1, 1);
+  return Buffer.concat([head, Buffer.from(`${fields}\0`)]);
+}
+
 describe('openDatabase', () => {
   it('names the server it cannot reach, and never the password', async () => {
     const url = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
@@ -296,12 +304,9 @@ describe('openDatabase', () => {
     ['statement_timeout', 'set DATABASE_DIRECT_URL to the URL of the server itself as well'],
     ['options', 'leave them out of DATABASE_URL'],
   ])('says what to do with a pooler that refuses to begin with %s', async (parameter, advice) => {
-    const fields = ['SERROR', 'VERROR', 'C08P01', `Munsupported startup parameter: ${parameter}`, ''].join('\0');
-    const head = Buffer.from('E\0\0\0\0');
-    head.writeInt32BE(4 + fields.length + 1, 1);
     const pooler = createServer((socket) => {
       socket.on('error', () => undefined);
-      socket.once('data', () => socket.end(Buffer.concat([head, Buffer.from(`${fields}\0`)])));
+      socket.once('data', () => socket.end(toRefusal(`unsupported startup parameter: ${parameter}`)));
     }).listen(0, '127.0.0.1');
     await once(pooler, 'listening');
     const { port } = pooler.address() as AddressInfo;
@@ -373,6 +378,27 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     expect((await db.pool.query('select name from pg_prepared_statements')).rows).toEqual([{ name: 'one' }]);
     await db.close();
     await drop();
+  });
+
+  it('is refused if it hands out connections for single statements', async () => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const { host, port } = new pg.Client(url);
+    const transactionBegan = Buffer.from('Z\0\0\0\x05T');
+    const pooler = createServer((socket) => {
+      const server = connect(port, host);
+      socket.on('error', () => undefined).on('close', () => server.destroy());
+      socket.pipe(server);
+      server.on('data', (data) => {
+        if (!data.includes(transactionBegan)) socket.write(data);
+        else socket.end(toRefusal('transaction blocks not allowed in statement pooling mode'));
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void pooler.close());
+    await once(pooler, 'listening');
+    const pooled = Object.assign(new URL(url), { port: (pooler.address() as AddressInfo).port });
+    const opening = openDatabase({ kind: 'postgres', url: pooled.href, directUrl: url });
+    await expect(opening).rejects.toThrow('set its pool_mode to transaction or session');
   });
 
   it.each(['the URL', 'PGOPTIONS'])('gives listings their own settings beside the options of %s', async (place) => {

@@ -258,6 +258,8 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
     if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
       throw new Error(`it is version ${database.serverVersion}, but Cadiz needs ${oldestVersion} or newer`);
     }
+    // A pooler that hands out a connection for each statement ends it when a transaction begins.
+    if (pooler) await database.transaction(async () => undefined);
     return database;
   } catch (error) {
     link.close();
@@ -287,10 +289,13 @@ function unreachable(setting: string, url: string, error: unknown): DatabaseUnre
 
 const tooManyConnections = '53300';
 
-/** PgBouncer refuses what a connection begins with, except for a few settings. */
+/** PgBouncer refuses what a connection begins with, except for a few settings, and transactions if its pool_mode is statement. */
 function toAdvice(setting: string, reason: string, code: string | undefined): string {
   if (code === tooManyConnections) {
     return 'All connections that it allows are in use: lower DATABASE_POOL_SIZE, or allow more (max_connections, or the limit of the user or of the database).';
+  }
+  if (reason.startsWith('transaction blocks not allowed')) {
+    return 'That is a pooler that hands out connections for single statements: set its pool_mode to transaction or session.';
   }
   if (!reason.startsWith('unsupported startup parameter')) return `Check ${setting}, and that the server is running.`;
   return reason.endsWith(': options')
