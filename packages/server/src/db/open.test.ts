@@ -1,6 +1,11 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -300,19 +305,55 @@ describe('openDatabase', () => {
     silent.close();
   });
 
+  /** Opens a database where something else speaks in the place of PostgreSQL. */
+  async function openAt(speak: (socket: Socket) => void, more = ''): Promise<Database> {
+    const server = createServer((socket) => speak(socket.on('error', () => undefined)));
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    return openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz${more}` });
+  }
+
   it.each([
-    ['statement_timeout', 'set DATABASE_DIRECT_URL to the URL of the server itself as well'],
-    ['options', 'leave them out of DATABASE_URL'],
-  ])('says what to do with a pooler that refuses to begin with %s', async (parameter, advice) => {
-    const pooler = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.end(toRefusal(`unsupported startup parameter: ${parameter}`)));
-    }).listen(0, '127.0.0.1');
-    await once(pooler, 'listening');
-    const { port } = pooler.address() as AddressInfo;
-    const opening = openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz` });
+    [
+      'unsupported startup parameter: statement_timeout',
+      'set DATABASE_DIRECT_URL to the URL of the server itself as well',
+    ],
+    ['unsupported startup parameter: options', 'leave them out of DATABASE_URL'],
+    [
+      'no pg_hba.conf entry for host "10.0.0.7", user "cadiz", database "cadiz", no encryption',
+      'add sslmode=verify-full to DATABASE_URL',
+    ],
+  ])('says what to do with a server that refuses with "%s"', async (message, advice) => {
+    const opening = openAt((socket) => void socket.once('data', () => socket.end(toRefusal(message))));
     await expect(opening).rejects.toThrow(advice);
-    pooler.close();
+  });
+
+  it('says that a password is missing', async () => {
+    const [mechanisms, first] = [
+      Buffer.from('R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0'),
+      Buffer.from('R\0\0\0\x08\0\0\0\x0b'),
+    ];
+    const opening = openAt((socket) => {
+      socket.once('data', () => socket.write(mechanisms, () => socket.once('data', () => socket.write(first))));
+    });
+    await expect(opening).rejects.toThrow('It asks for a password, which DATABASE_URL does not have.');
+  });
+
+  it.runIf(spawnSync('openssl', ['version']).status === 0)('says that a certificate is not trusted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-certificate-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert];
+    execFileSync('openssl', ['req', '-x509', '-days', '2', ...made, '-subj', '/CN=localhost'], { stdio: 'ignore' });
+    const secureContext = createSecureContext({ key: await readFile(key), cert: await readFile(cert) });
+    const opening = openAt((socket) => {
+      socket.once('data', () => {
+        socket.write('S');
+        new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
+      });
+    }, '?sslmode=verify-full');
+    await expect(opening).rejects.toThrow('name the file of that authority in DATABASE_URL, as sslrootcert');
   });
 
   it('shares one query among all checks while the database hangs', async () => {
