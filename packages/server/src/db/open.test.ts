@@ -421,6 +421,21 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     await drop();
   });
 
+  it('is refused if it leads to another database than the direct URL', async () => {
+    const [one, other] = [await createServerDatabase(), await createServerDatabase()];
+    const settings = { kind: 'postgres', url: one.url, directUrl: other.url } as const;
+    const db = await openDatabase(settings);
+    onTestFinished(async () => {
+      await db.close();
+      await Promise.all([one.drop(), other.drop()]);
+    });
+    const work = vi.fn();
+    await expect(withDirectPool(settings, db, work)).rejects.toThrow(
+      /^DATABASE_DIRECT_URL leads to another database than DATABASE_URL, /,
+    );
+    expect(work).not.toHaveBeenCalled();
+  });
+
   it('is refused if it hands out connections for single statements', async () => {
     const { url, drop } = await createServerDatabase();
     onTestFinished(drop);

@@ -224,14 +224,27 @@ export async function withDirectPool<T>(
   const link = watchLink(directUrl);
   const pool = createPostgresPool(directUrl, 1, undefined, { link, query_timeout: undefined });
   try {
-    await pool.query('select 1').catch((error: unknown) => {
+    const direct = await identify(pool).catch((error: unknown) => {
       throw unreachable(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL', directUrl, error);
     });
+    if (direct !== (await identify(db.pool))) {
+      throw new DatabaseUnreachable(
+        'DATABASE_DIRECT_URL leads to another database than DATABASE_URL, and nothing was changed: set it to the URL of the server behind the pooler, with the same database.',
+      );
+    }
     return await work(pool);
   } finally {
     await pool.end();
     link.close();
   }
+}
+
+/** Which database of which server a pool uses. */
+async function identify(pool: pg.Pool): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as id`,
+  );
+  return rows[0]?.id;
 }
 
 async function openPostgres(settings: PostgresSettings): Promise<Database> {
