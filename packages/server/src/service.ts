@@ -2,6 +2,7 @@ import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promi
 import { serve } from '@cadiz/http-server';
 import { OlderFormat } from '@cadiz/store';
 import type { Logger } from 'pino';
+import { checkDatabase } from './db/check-database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
 import { requireRights } from './db/require-rights.ts';
@@ -188,7 +189,7 @@ export async function startService(config: Config, log: Logger): Promise<Running
       health: createHealth(
         {
           database: {
-            check: db.check,
+            check: () => checkDatabase(db),
             folder: config.database.kind === 'embedded' ? config.database.dataDir : undefined,
           },
           objectStore: {

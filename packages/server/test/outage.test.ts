@@ -203,7 +203,7 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
       return key;
     };
     const [used, revoked] = [await make(), await make()];
-    unused = await Promise.all(Array.from({ length: 12 }, async () => (await make()).key));
+    unused = await Promise.all(Array.from({ length: 14 }, async () => (await make()).key));
     unusedRevoked = await Promise.all(Array.from({ length: 12 }, makeRevoked));
     keys = { used: used.key, revoked: revoked.key, unknown: apiKeyTokens.mint() };
     expect((await presign(keys.used)).status).toBe(200);
@@ -322,6 +322,21 @@ describe.runIf(testableKinds.includes('postgres'))('a failing PostgreSQL (checkl
     await admin.query(refuse);
     await admin.query("select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'cadiz%'");
     await expectOutage(makeRequests());
+  });
+
+  test('without its tables, as in the middle of a restore: 503 and not healthy until they are back', async () => {
+    const admin = new pg.Client({ connectionString: database });
+    await admin.connect();
+    undo = async () => {
+      await admin.query('alter schema elsewhere rename to public');
+      await admin.end();
+    };
+    await admin.query('alter schema public rename to elsewhere');
+    const askHealth = async () => (await ask('/healthz')).dependencies.database;
+    const detail = 'lacks tables of the service, or rights on them';
+    await expect.poll(askHealth).toEqual({ status: 'down', detail });
+    await expectOutage(makeRequests());
+    await expect.poll(askHealth).toEqual({ status: 'healthy' });
   });
 
   test('frozen: connections that never open are given up', async () => {

@@ -1,6 +1,11 @@
+import { execFileSync, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { createSecureContext, TLSSocket } from 'node:tls';
 import { sql } from 'kysely';
 import pg from 'pg';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -274,6 +279,14 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
   });
 });
 
+/** What PgBouncer sends before it closes a connection. */
+function toRefusal(message: string): Buffer {
+  const fields = ['SERROR', 'VERROR', 'C08P01', `M${message}`, ''].join('\0');
+  const head = Buffer.from('E\0\0\0\0');
+  head.writeInt32BE(4 + fields.length + 1, 1);
+  return Buffer.concat([head, Buffer.from(`${fields}\0`)]);
+}
+
 describe('openDatabase', () => {
   it('names the server it cannot reach, and never the password', async () => {
     const url = 'postgres://somebody:s3cret@127.0.0.1:1/cadiz';
@@ -292,22 +305,55 @@ describe('openDatabase', () => {
     silent.close();
   });
 
+  /** Opens a database where something else speaks in the place of PostgreSQL. */
+  async function openAt(speak: (socket: Socket) => void, more = ''): Promise<Database> {
+    const server = createServer((socket) => speak(socket.on('error', () => undefined)));
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, '127.0.0.1'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    return openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz${more}` });
+  }
+
   it.each([
-    ['statement_timeout', 'set DATABASE_DIRECT_URL to the URL of the server itself as well'],
-    ['options', 'leave them out of DATABASE_URL'],
-  ])('says what to do with a pooler that refuses to begin with %s', async (parameter, advice) => {
-    const fields = ['SERROR', 'VERROR', 'C08P01', `Munsupported startup parameter: ${parameter}`, ''].join('\0');
-    const head = Buffer.from('E\0\0\0\0');
-    head.writeInt32BE(4 + fields.length + 1, 1);
-    const pooler = createServer((socket) => {
-      socket.on('error', () => undefined);
-      socket.once('data', () => socket.end(Buffer.concat([head, Buffer.from(`${fields}\0`)])));
-    }).listen(0, '127.0.0.1');
-    await once(pooler, 'listening');
-    const { port } = pooler.address() as AddressInfo;
-    const opening = openDatabase({ kind: 'postgres', url: `postgres://cadiz@127.0.0.1:${port}/cadiz` });
+    [
+      'unsupported startup parameter: statement_timeout',
+      'set DATABASE_DIRECT_URL to the URL of the server itself as well',
+    ],
+    ['unsupported startup parameter: options', 'leave them out of DATABASE_URL'],
+    [
+      'no pg_hba.conf entry for host "10.0.0.7", user "cadiz", database "cadiz", no encryption',
+      'add sslmode=verify-full to DATABASE_URL',
+    ],
+  ])('says what to do with a server that refuses with "%s"', async (message, advice) => {
+    const opening = openAt((socket) => void socket.once('data', () => socket.end(toRefusal(message))));
     await expect(opening).rejects.toThrow(advice);
-    pooler.close();
+  });
+
+  it('says that a password is missing', async () => {
+    const [mechanisms, first] = [
+      Buffer.from('R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0'),
+      Buffer.from('R\0\0\0\x08\0\0\0\x0b'),
+    ];
+    const opening = openAt((socket) => {
+      socket.once('data', () => socket.write(mechanisms, () => socket.once('data', () => socket.write(first))));
+    });
+    await expect(opening).rejects.toThrow('It asks for a password, which DATABASE_URL does not have.');
+  });
+
+  it.runIf(spawnSync('openssl', ['version']).status === 0)('says that a certificate is not trusted', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-certificate-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const [key, cert] = [join(folder, 'key.pem'), join(folder, 'cert.pem')];
+    const made = ['-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', cert];
+    execFileSync('openssl', ['req', '-x509', '-days', '2', ...made, '-subj', '/CN=localhost'], { stdio: 'ignore' });
+    const secureContext = createSecureContext({ key: await readFile(key), cert: await readFile(cert) });
+    const opening = openAt((socket) => {
+      socket.once('data', () => {
+        socket.write('S');
+        new TLSSocket(socket, { isServer: true, secureContext }).on('error', () => undefined);
+      });
+    }, '?sslmode=verify-full');
+    await expect(opening).rejects.toThrow('name the file of that authority in DATABASE_URL, as sslrootcert');
   });
 
   it('shares one query among all checks while the database hangs', async () => {
@@ -373,6 +419,42 @@ describe.runIf(testableKinds.includes('postgres'))('behind a pooler', () => {
     expect((await db.pool.query('select name from pg_prepared_statements')).rows).toEqual([{ name: 'one' }]);
     await db.close();
     await drop();
+  });
+
+  it('is refused if it leads to another database than the direct URL', async () => {
+    const [one, other] = [await createServerDatabase(), await createServerDatabase()];
+    const settings = { kind: 'postgres', url: one.url, directUrl: other.url } as const;
+    const db = await openDatabase(settings);
+    onTestFinished(async () => {
+      await db.close();
+      await Promise.all([one.drop(), other.drop()]);
+    });
+    const work = vi.fn();
+    await expect(withDirectPool(settings, db, work)).rejects.toThrow(
+      /^DATABASE_DIRECT_URL leads to another database than DATABASE_URL, /,
+    );
+    expect(work).not.toHaveBeenCalled();
+  });
+
+  it('is refused if it hands out connections for single statements', async () => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const { host, port } = new pg.Client(url);
+    const transactionBegan = Buffer.from('Z\0\0\0\x05T');
+    const pooler = createServer((socket) => {
+      const server = connect(port, host);
+      socket.on('error', () => undefined).on('close', () => server.destroy());
+      socket.pipe(server);
+      server.on('data', (data) => {
+        if (!data.includes(transactionBegan)) socket.write(data);
+        else socket.end(toRefusal('transaction blocks not allowed in statement pooling mode'));
+      });
+    }).listen(0, '127.0.0.1');
+    onTestFinished(() => void pooler.close());
+    await once(pooler, 'listening');
+    const pooled = Object.assign(new URL(url), { port: (pooler.address() as AddressInfo).port });
+    const opening = openDatabase({ kind: 'postgres', url: pooled.href, directUrl: url });
+    await expect(opening).rejects.toThrow('set its pool_mode to transaction or session');
   });
 
   it.each(['the URL', 'PGOPTIONS'])('gives listings their own settings beside the options of %s', async (place) => {
@@ -448,6 +530,21 @@ describe.runIf(testableKinds.includes('postgres'))('a database that the service 
     const set = new URL(url);
     set.searchParams.set('options', '-c DateStyle=German');
     expect(String(await refused(set.href))).toMatch(/: its DateStyle is German, DMY; set it to ISO or remove it\./);
+  });
+
+  it.each([
+    ['default_transaction_isolation', 'repeatable read', 'read committed'],
+    ['default_transaction_isolation', 'serializable', 'read committed'],
+    ['session_replication_role', 'replica', 'origin'],
+    ['array_nulls', 'off', 'on'],
+  ])('is refused for its %s (%s)', async (name, value, ordinary) => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const admin = new pg.Client({ connectionString: url });
+    await admin.connect();
+    await admin.query(`alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`);
+    await admin.end();
+    expect(String(await refused(url))).toContain(`: its ${name} is ${value}; set it to ${ordinary} or remove it.`);
   });
 
   it('is not refused where the server keeps any bytes', async () => {

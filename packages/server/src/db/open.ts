@@ -224,14 +224,27 @@ export async function withDirectPool<T>(
   const link = watchLink(directUrl);
   const pool = createPostgresPool(directUrl, 1, undefined, { link, query_timeout: undefined });
   try {
-    await pool.query('select 1').catch((error: unknown) => {
+    const direct = await identify(pool).catch((error: unknown) => {
       throw unreachable(directUrl === url ? 'DATABASE_URL' : 'DATABASE_DIRECT_URL', directUrl, error);
     });
+    if (direct !== (await identify(db.pool))) {
+      throw new DatabaseUnreachable(
+        'DATABASE_DIRECT_URL leads to another database than DATABASE_URL, and nothing was changed: set it to the URL of the server behind the pooler, with the same database.',
+      );
+    }
     return await work(pool);
   } finally {
     await pool.end();
     link.close();
   }
+}
+
+/** Which database of which server a pool uses. */
+async function identify(pool: pg.Pool): Promise<string | undefined> {
+  const { rows } = await pool.query<{ id: string }>(
+    `select current_database() || ' ' || extract(epoch from pg_postmaster_start_time()) as id`,
+  );
+  return rows[0]?.id;
 }
 
 async function openPostgres(settings: PostgresSettings): Promise<Database> {
@@ -258,6 +271,8 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
     if (Number.parseInt(database.serverVersion, 10) < oldestVersion) {
       throw new Error(`it is version ${database.serverVersion}, but Cadiz needs ${oldestVersion} or newer`);
     }
+    // A pooler that hands out a connection for each statement ends it when a transaction begins.
+    if (pooler) await database.transaction(async () => undefined);
     return database;
   } catch (error) {
     link.close();
@@ -287,12 +302,29 @@ function unreachable(setting: string, url: string, error: unknown): DatabaseUnre
 
 const tooManyConnections = '53300';
 
-/** PgBouncer refuses what a connection begins with, except for a few settings. */
-function toAdvice(setting: string, reason: string, code: string | undefined): string {
+/** What the system says of a certificate of an authority that it does not know, or of none. */
+const untrustedCertificate = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/;
+
+function toAdvice(setting: string, reason: string, code = ''): string {
   if (code === tooManyConnections) {
     return 'All connections that it allows are in use: lower DATABASE_POOL_SIZE, or allow more (max_connections, or the limit of the user or of the database).';
   }
-  if (!reason.startsWith('unsupported startup parameter')) return `Check ${setting}, and that the server is running.`;
+  if (untrustedCertificate.test(code)) {
+    return `This machine does not trust the authority that has signed its certificate: name the file of that authority in ${setting}, as sslrootcert.`;
+  }
+  if (reason.endsWith(', no encryption')) {
+    return `If it only takes connections with TLS, add sslmode=verify-full to ${setting}.`;
+  }
+  if (reason.includes('client password must be')) return `It asks for a password, which ${setting} does not have.`;
+  return toPoolerAdvice(setting, reason) ?? `Check ${setting}, and that the server is running.`;
+}
+
+/** PgBouncer refuses what a connection begins with, except for a few settings, and transactions if its pool_mode is statement. */
+function toPoolerAdvice(setting: string, reason: string): string | undefined {
+  if (reason.startsWith('transaction blocks not allowed')) {
+    return 'That is a pooler that hands out connections for single statements: set its pool_mode to transaction or session.';
+  }
+  if (!reason.startsWith('unsupported startup parameter')) return undefined;
   return reason.endsWith(': options')
     ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`
     : 'That is a pooler: set DATABASE_DIRECT_URL to the URL of the server itself as well.';
@@ -306,9 +338,11 @@ async function wrap(
 ): Promise<Database> {
   const { rows } = await pool.query<ServerSettings>(
     `select current_setting('server_version') as version, current_setting('client_min_messages') as told,
-       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates`,
+       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
+       array(select current_setting(name) from unnest($1::text[]) as names (name)) as ordinary`,
+    [Object.keys(ordinarySettings)],
   );
-  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '' };
+  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '', ordinary: [] };
   const unsuitable = findUnsuitable(settings);
   if (unsuitable) throw new Error(unsuitable);
   let closed: Promise<void> | undefined;
@@ -380,10 +414,23 @@ async function wrap(
   }
 }
 
-type ServerSettings = Record<'version' | 'told' | 'encoding' | 'dates', string>;
+interface ServerSettings extends Record<'version' | 'told' | 'encoding' | 'dates', string> {
+  /** The values of `ordinarySettings`, in their order. */
+  ordinary: string[];
+}
+
+/** What statements rely on, and an administrator can change for a server, a database or a user. */
+const ordinarySettings = {
+  // Each statement of a transaction sees what was committed before it, by whoever held the lock that it has waited for.
+  default_transaction_isolation: 'read committed',
+  // With another value, foreign keys are not enforced.
+  session_replication_role: 'origin',
+  // Without it, null in a list is read as the string NULL.
+  array_nulls: 'on',
+};
 
 /** What a server or a database is set to with which the service would fail later, as the reason of an error; undefined if nothing. */
-function findUnsuitable({ told, encoding, dates }: ServerSettings): string | undefined {
+function findUnsuitable({ told, encoding, dates, ordinary }: ServerSettings): string | undefined {
   // A warning is how PostgreSQL reports a commit that was not replicated.
   if (told === 'error') return 'its client_min_messages is error; set it to warning or remove it';
   // SQL_ASCII keeps any bytes as they are.
@@ -391,7 +438,10 @@ function findUnsuitable({ told, encoding, dates }: ServerSettings): string | und
     return `its encoding is ${encoding}, which lacks characters that names can have; create it with encoding 'UTF8' template template0`;
   // `pg` reads times in no other style.
   if (!dates.startsWith('ISO')) return `its DateStyle is ${dates}; set it to ISO or remove it`;
-  return undefined;
+  const [other] = Object.entries(ordinarySettings).flatMap(([name, value], at) =>
+    ordinary[at] === value ? [] : `its ${name} is ${ordinary[at]}; set it to ${value} or remove it`,
+  );
+  return other;
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */

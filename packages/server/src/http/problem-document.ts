@@ -78,7 +78,8 @@ function fromDatabase(error: pg.DatabaseError): Problem {
   if (absent) return new Problem(absent, undefined, { cause: error });
   // 08 connection, 53 out of connections, memory or disk, 57 shutting down or cancelled, 25006 read-only, 25P03 and 25P04
   // a transaction that took too long, 40 serialisation or deadlock, 55P03 lock timeout: all of them pass without intervention.
-  if (/^(?:08|53|57|40|25006|25P0[34]|58|55P03)/.test(code)) return databaseUnavailable(error);
+  // 42P01 a table and 42501 a right that the start has found and that has gone since, as in the middle of a restore.
+  if (/^(?:08|53|57|40|25006|25P0[34]|58|55P03|42P01|42501)/.test(code)) return databaseUnavailable(error);
   return new Problem('internal_error', undefined, { cause: error });
 }
 
