@@ -5,7 +5,7 @@ import { UnusableDependency } from '../telemetry/health.ts';
 import type { Trace } from '../telemetry/trace.ts';
 import { checkpointRegularly } from './checkpoint-embedded.ts';
 import { Client, type ClientConfig, UnnamedClient } from './client.ts';
-import { DatabaseUnreachable, toMessage } from './database-errors.ts';
+import { DatabaseUnreachable } from './database-errors.ts';
 import { openEmbedded } from './embedded.ts';
 import { type Link, watchLink } from './link.ts';
 import {
@@ -16,10 +16,12 @@ import {
   listingSettings,
 } from './listing-lane.ts';
 import { type Listener, type Notifications, openNotifications } from './notifications.ts';
+import { requireSuitable } from './require-suitable.ts';
 import { retryConflicts } from './retry-conflicts.ts';
 import type { Schema } from './schema.ts';
 import { createSessionNotifications } from './session-notifications.ts';
 import { tracePool, traceStatement } from './trace-pool.ts';
+import { requireReadable, unreachable } from './unreachable.ts';
 
 export type DatabaseSettings = EmbeddedSettings | PostgresSettings;
 
@@ -281,70 +283,13 @@ async function openPostgres(settings: PostgresSettings): Promise<Database> {
   }
 }
 
-/** The driver decodes a URL, and reads the files that it names, such as that of `sslrootcert`. @throws DatabaseUnreachable */
-function requireReadable(setting: string, url: string): void {
-  try {
-    new pg.Client(url);
-  } catch (error) {
-    throw new DatabaseUnreachable(
-      `${setting} cannot be used: ${toMessage(error)}. Check the files that it names, and how its password is encoded.`,
-    );
-  }
-}
-
-function unreachable(setting: string, url: string, error: unknown): DatabaseUnreachable {
-  const { host, database, port } = new pg.Client(url);
-  const reason = toMessage(error).replace(/\.$/, '');
-  return new DatabaseUnreachable(
-    `The PostgreSQL database ${database} at ${host}:${port} cannot be used: ${reason}. ${toAdvice(setting, reason, (error as pg.DatabaseError).code)}`,
-  );
-}
-
-const tooManyConnections = '53300';
-
-/** What the system says of a certificate of an authority that it does not know, or of none. */
-const untrustedCertificate = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/;
-
-function toAdvice(setting: string, reason: string, code = ''): string {
-  if (code === tooManyConnections) {
-    return 'All connections that it allows are in use: lower DATABASE_POOL_SIZE, or allow more (max_connections, or the limit of the user or of the database).';
-  }
-  if (untrustedCertificate.test(code)) {
-    return `This machine does not trust the authority that has signed its certificate: name the file of that authority in ${setting}, as sslrootcert.`;
-  }
-  if (reason.endsWith(', no encryption')) {
-    return `If it only takes connections with TLS, add sslmode=verify-full to ${setting}.`;
-  }
-  if (reason.includes('client password must be')) return `It asks for a password, which ${setting} does not have.`;
-  return toPoolerAdvice(setting, reason) ?? `Check ${setting}, and that the server is running.`;
-}
-
-/** PgBouncer refuses what a connection begins with, except for a few settings, and transactions if its pool_mode is statement. */
-function toPoolerAdvice(setting: string, reason: string): string | undefined {
-  if (reason.startsWith('transaction blocks not allowed')) {
-    return 'That is a pooler that hands out connections for single statements: set its pool_mode to transaction or session.';
-  }
-  if (!reason.startsWith('unsupported startup parameter')) return undefined;
-  return reason.endsWith(': options')
-    ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`
-    : 'That is a pooler: set DATABASE_DIRECT_URL to the URL of the server itself as well.';
-}
-
 async function wrap(
   kind: Database['kind'],
   pool: pg.Pool,
   projectConnections: number,
   { close, ...own }: Pick<Database, 'failed' | 'copyTo' | 'close' | 'notify' | 'listen' | 'listing'>,
 ): Promise<Database> {
-  const { rows } = await pool.query<ServerSettings>(
-    `select current_setting('server_version') as version, current_setting('client_min_messages') as told,
-       current_setting('server_encoding') as encoding, current_setting('DateStyle') as dates,
-       array(select current_setting(name) from unnest($1::text[]) as names (name)) as ordinary`,
-    [Object.keys(ordinarySettings)],
-  );
-  const settings = rows[0] ?? { version: '', told: '', encoding: '', dates: '', ordinary: [] };
-  const unsuitable = findUnsuitable(settings);
-  if (unsuitable) throw new Error(unsuitable);
+  const serverVersion = await requireSuitable(pool);
   let closed: Promise<void> | undefined;
   const listeners: (() => void)[] = [];
   const turns = createFairGate({
@@ -364,7 +309,7 @@ async function wrap(
     inTurn,
     ...over(pool),
     onCommit: (listener) => void listeners.push(listener),
-    serverVersion: settings.version,
+    serverVersion,
     check: createCheck(pool),
     ...own,
     within(trace) {
@@ -412,36 +357,6 @@ async function wrap(
       transactionOf: (projectId, work) => inTurn(projectId, () => transaction(work)),
     };
   }
-}
-
-interface ServerSettings extends Record<'version' | 'told' | 'encoding' | 'dates', string> {
-  /** The values of `ordinarySettings`, in their order. */
-  ordinary: string[];
-}
-
-/** What statements rely on, and an administrator can change for a server, a database or a user. */
-const ordinarySettings = {
-  // Each statement of a transaction sees what was committed before it, by whoever held the lock that it has waited for.
-  default_transaction_isolation: 'read committed',
-  // With another value, foreign keys are not enforced.
-  session_replication_role: 'origin',
-  // Without it, null in a list is read as the string NULL.
-  array_nulls: 'on',
-};
-
-/** What a server or a database is set to with which the service would fail later, as the reason of an error; undefined if nothing. */
-function findUnsuitable({ told, encoding, dates, ordinary }: ServerSettings): string | undefined {
-  // A warning is how PostgreSQL reports a commit that was not replicated.
-  if (told === 'error') return 'its client_min_messages is error; set it to warning or remove it';
-  // SQL_ASCII keeps any bytes as they are.
-  if (encoding !== 'UTF8' && encoding !== 'SQL_ASCII')
-    return `its encoding is ${encoding}, which lacks characters that names can have; create it with encoding 'UTF8' template template0`;
-  // `pg` reads times in no other style.
-  if (!dates.startsWith('ISO')) return `its DateStyle is ${dates}; set it to ISO or remove it`;
-  const [other] = Object.entries(ordinarySettings).flatMap(([name, value], at) =>
-    ordinary[at] === value ? [] : `its ${name} is ${ordinary[at]}; set it to ${value} or remove it`,
-  );
-  return other;
 }
 
 /** Concurrent checks share one query, so that probes of a database that hangs do not pile up. */
