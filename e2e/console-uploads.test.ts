@@ -875,6 +875,9 @@ describe.runIf(triesJourneys)('uploads', () => {
       if (request.url().includes('/api/storage/list') && request.url().includes('counts')) listings++;
     });
     await filesOf(page).setInputFiles([toFile('a first one.txt'), toFile('file 115 b.txt'), toFile('zebra.txt')]);
+    const badge = page.getByRole('row', { name: /file 115 b\.txt/ }).getByText('Just added');
+    await badge.waitFor();
+    await badge.waitFor({ state: 'detached' });
     await page.getByText('303 items').waitFor();
     await entryOf(page, 'file 115 b.txt').waitFor();
     expect(await row.boundingBox()).toEqual(place);

@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import {
   ArrowDownNarrowWide,
+  ArrowDownWideNarrow,
+  ChevronDown,
   Download,
   FolderInput,
   FolderPlus,
@@ -157,6 +159,7 @@ function Folder(place: Place) {
             />
           )}
           <SortMenu search={search} onSort={onSort} />
+          <span className="between only-wide" />
           <ViewSwitch shown={search.view} onChange={setView} />
         </div>
       )}
@@ -283,19 +286,26 @@ function ScopeSwitch({ search }: { search: FilesSearch }) {
   );
 }
 
-/** The order of tiles, which have no heads to press; and of the rows of phones. */
+/** The order, also of tiles and of the rows of phones, which have no heads to press. */
 function SortMenu({ search, onSort }: { search: FilesSearch; onSort: (sort: Sort) => void }) {
-  const { name, size, added } = text.files;
+  const { name, size, added, sortedBy } = text.files;
+  const shown = search.sort ?? 'name';
   const labels: Record<Sort, string> = { name, fileSize: size, createdAt: added };
   const sorts: readonly Sort[] = ['name', 'fileSize', 'createdAt'];
   return (
     <Menu
       trigger={
-        <Button look="ghost" size="s" icon={ArrowDownNarrowWide} className={search.view === 'grid' ? '' : 'only-phone'}>
-          {labels[search.sort ?? 'name']}
+        <Button
+          look="ghost"
+          size="s"
+          icon={search.order === 'desc' ? ArrowDownWideNarrow : ArrowDownNarrowWide}
+          aria-label={sortedBy(labels[shown])}
+        >
+          {labels[shown]}
+          <ChevronDown className="i s" aria-hidden="true" />
         </Button>
       }
-      actions={sorts.map((sort) => ({ label: labels[sort], run: () => onSort(sort) }))}
+      actions={sorts.map((sort) => ({ label: labels[sort], isOn: sort === shown, run: () => onSort(sort) }))}
     />
   );
 }
