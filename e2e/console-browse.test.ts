@@ -719,7 +719,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByRole('button', { name: 'List', exact: true }).click();
     await rowOf(page, 'deep').waitFor();
     expect(await findBarriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('button', { name: 'Upload or new folder' }).click();
+    await page.getByRole('menuitem', { name: 'New folder' }).click();
     await dialogOf(page).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Escape');

@@ -599,7 +599,7 @@ describe.runIf(triesJourneys)('the account', () => {
     await palette.waitFor({ state: 'detached' });
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'End all others' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in again to go on' });
     // Whose session it was is known, so that the password is enough.
     await dialog.getByText('Frida', { exact: true }).waitFor();
     await dialog.getByText('frida@example.com').waitFor();

@@ -549,7 +549,8 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
     await page.context().clearCookies();
     await again.release();
-    await page.getByText('Your session has ended').waitFor();
+    const lead = 'Your session has ended. What you were doing is kept: 1 upload waits.';
+    await page.getByText(lead, { exact: true }).waitFor();
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in and go on' }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
