@@ -553,14 +553,16 @@ export const de: Widen<typeof en> = {
   },
 
   trash: {
+    leadFor: (days) =>
+      `Gelöschtes ist nach ${plural(days, 'Tag', 'Tagen')} endgültig weg und zählt bis dahin zur Grenze. Beim Zurückholen kommt es wieder an seinen alten Platz.`,
     lead: 'Gelöschtes bleibt eine Zeit lang hier. Beim Zurückholen kommt es wieder an seinen alten Platz.',
     none: 'Der Papierkorb ist leer',
     noneHint: 'Was du löschst, kommt zuerst hierher.',
     where: 'War in',
     folderGone: 'einem gelöschten Ordner',
     deleted: 'Gelöscht',
-    until: 'Bleibt bis',
     goes: 'Endgültig weg',
+    goesIn: (when) => `${when} weg`,
     restore: 'Zurückholen',
     restored: (name) => `${name} ist wieder da.`,
     movedToRoot: 'Den Ordner gibt es nicht mehr, deshalb liegt es jetzt ganz oben.',

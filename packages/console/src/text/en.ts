@@ -551,13 +551,15 @@ export const en = {
 
   trash: {
     lead: 'What was deleted stays here for a while, and can go back to its place.',
+    leadFor: (days: number) =>
+      `Each goes for good ${plural(days, 'day', 'days')} after it was deleted, counts towards the limit until then, and can go back to its place.`,
     none: 'The trash is empty',
     noneHint: 'What you delete comes here first.',
     where: 'Was in',
     folderGone: 'a deleted folder',
     deleted: 'Deleted',
-    until: 'Kept until',
     goes: 'Goes for good',
+    goesIn: (when: string) => `goes ${when}`,
     restore: 'Restore',
     restored: (name: string) => `${name} is back.`,
     movedToRoot: 'Its folder is gone, so it lies in the root now.',
