@@ -727,6 +727,12 @@ describe.runIf(triesJourneys)('the file browser', () => {
 
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${tested.url}/projects/${projectId}/files?q=notes&scope=project`);
+    const marks = rowOf(page, 'notes.txt').locator('mark');
+    await expect.poll(() => marks.allInnerTexts()).toEqual(['notes']);
+    // In any case, and over the extension as well, which is never cut.
+    await page.getByLabel('Search this folder').fill('ES.TX');
+    await expect.poll(() => marks.allInnerTexts()).toEqual(['es', '.tx']);
+    expect(await findBarriers(page)).toEqual([]);
     await rowOf(page, 'notes.txt').getByRole('link', { name: 'deeper' }).click();
     await page.waitForURL(/\/files\/[^?]+$/);
     await rowOf(page, 'notes.txt').waitFor();

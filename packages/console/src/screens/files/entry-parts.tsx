@@ -27,6 +27,8 @@ export interface EntryProps {
   isGone: boolean;
   /** Whether its folder is shown: not needed where all entries are in one. */
   hasPath: boolean;
+  /** What was searched for; empty where nothing was. */
+  found: string;
   /** Whether there is room for its name only, with a line below it. */
   isPhone: boolean;
   canChange: boolean;
@@ -95,7 +97,7 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
  * The name, a link to the entry; or the field for another name. It is a plain link: scrolling draws hundreds of them in
  * a second, and a link of the router works out its URL each time.
  */
-export function EntryName({ projectId, entry, href, isRenamed, isGone, commands }: EntryProps) {
+export function EntryName({ projectId, entry, href, found, isRenamed, isGone, commands }: EntryProps) {
   if (isRenamed) {
     const onDone = (step?: 1 | -1) => commands.renamed(entry, step);
     return <NameField projectId={projectId} entry={entry} isGone={isGone} onDone={onDone} />;
@@ -122,7 +124,7 @@ export function EntryName({ projectId, entry, href, isRenamed, isGone, commands 
         commands.open(entry);
       }}
     >
-      <FileName name={entry.name} />
+      <FileName name={entry.name} found={found} />
     </a>
   );
 }
