@@ -311,7 +311,7 @@ export const en = {
     bytes: (count: number) => plural(count, 'byte', 'bytes'),
     looksLike: (type: string) => `Looks like ${type}`,
     cutRows: (count: number) => `The first ${grouped(count)} rows are shown.`,
-    id: 'File id',
+    id: 'File ID',
     storeKey: 'Store key',
     copyFact: (label: string) => `Copy: ${label}`,
     sha256States: { declared: 'not verified yet', verified: 'verified', mismatch: 'does not match' },
