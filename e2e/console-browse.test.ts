@@ -792,13 +792,20 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.getByRole('button', { name: 'List', exact: true }).click();
     await rowOf(page, 'deep').waitFor();
     expect(await findBarriers(page)).toEqual([]);
-    await page.getByRole('button', { name: 'New folder' }).click();
+    await page.getByRole('button', { name: 'Upload or new folder' }).click();
+    await page.getByRole('menuitem', { name: 'New folder' }).click();
     await dialogOf(page).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Escape');
 
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.goto(`${tested.url}/projects/${projectId}/files?q=notes&scope=project`);
+    const marks = rowOf(page, 'notes.txt').locator('mark');
+    await expect.poll(() => marks.allInnerTexts()).toEqual(['notes']);
+    // In any case, and over the extension as well, which is never cut.
+    await page.getByLabel('Search this folder').fill('ES.TX');
+    await expect.poll(() => marks.allInnerTexts()).toEqual(['es', '.tx']);
+    expect(await findBarriers(page)).toEqual([]);
     await rowOf(page, 'notes.txt').getByRole('link', { name: 'deeper' }).click();
     await page.waitForURL(/\/files\/[^?]+$/);
     await rowOf(page, 'notes.txt').waitFor();
@@ -810,6 +817,48 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(await page.getByLabel('Search this folder').inputValue()).toBe('vn');
     expect(await dialogOf(page).count()).toBe(0);
     expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is sorted by a menu above the list, and links are a click away from what is pointed at', async () => {
+    const { projectId, cadiz } = await createFilled('Above the list');
+    await cadiz.folders.ensure(['folder']);
+    await fill(cadiz, ['a.txt', 'b with a longer name.txt']);
+    await cadiz.upload(new File(['moving'], 'clip.mp4', { type: 'video/mp4' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const sizeHead = page.getByRole('columnheader', { name: 'Size' });
+    for (const order of ['descending', 'ascending']) {
+      await page.getByRole('button', { name: /^Sorted by: / }).click();
+      await page.getByRole('menuitemradio', { name: 'Size' }).waitFor();
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole('menuitemradio', { name: 'Size' }).click();
+      await page.getByRole('button', { name: 'Sorted by: Size' }).waitFor();
+      await expect.poll(() => sizeHead.getAttribute('aria-sort')).toBe(order);
+    }
+    await expect.poll(() => page.getByRole('row').nth(2).textContent()).toContain('clip');
+
+    for (const entryOf of [rowOf, tileOf]) {
+      await entryOf(page, 'a.txt').hover();
+      await page.getByRole('button', { name: 'Copy a link of a.txt' }).click();
+      await page.getByRole('dialog', { name: 'a.txt' }).waitFor();
+      await page.keyboard.press('Escape');
+      await dialogOf(page).waitFor({ state: 'detached' });
+      await expect.poll(() => labelOfFocus(page)).toBe('Copy a link of a.txt');
+      await entryOf(page, 'folder').hover();
+      expect(await page.getByRole('button', { name: /^Copy a link/ }).count()).toBe(1);
+      expect(await findBarriers(page)).toEqual([]);
+      await page.getByRole('button', { name: 'Grid', exact: true }).click();
+      await tileOf(page, 'a.txt').waitFor();
+    }
+    await tileOf(page, 'clip.mp4').getByText('MP4', { exact: true }).waitFor();
+    expect(await tileOf(page, 'a.txt').getByText('TXT', { exact: true }).count()).toBe(0);
+
+    const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
+    await rowOf(viewer, 'a.txt').hover();
+    await viewer.getByRole('button', { name: 'Actions of a.txt' }).waitFor();
+    expect(await viewer.getByRole('button', { name: /^Copy a link/ }).count()).toBe(0);
+    expect(tested.complaints).toEqual([]);
+    await viewer.context().close();
     await page.context().close();
   });
 
@@ -1188,7 +1237,7 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'a.txt').click({ button: 'right' });
     await page.getByRole('menuitem', { name: /Download/ }).waitFor();
     const labels = await page.getByRole('menuitem').allInnerTexts();
-    expect(labels.map((label) => label.split('\n')[0])).toEqual(['Open', 'Download', 'Details']);
+    expect(labels.map((label) => label.split('\n')[0])).toEqual(['Open', 'Download', 'Copy file ID', 'Details']);
     await page.keyboard.press('Escape');
     await rowOf(page, 'a.txt').click();
     for (const key of ['F2', 'm', 'n', 'Delete']) await page.keyboard.press(key);

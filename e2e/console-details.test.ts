@@ -414,6 +414,7 @@ describe.runIf(triesJourneys)('one file', () => {
   test('is shared by its menu or a key, and shows its details by the menu', async () => {
     const { projectId, cadiz } = await createFilled('Menu of links');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    await cadiz.folders.ensure(['letters']);
     const page = await tested.openAsOwner(`/projects/${projectId}/files`, {
       permissions: ['clipboard-read', 'clipboard-write'],
     });
@@ -443,6 +444,14 @@ describe.runIf(triesJourneys)('one file', () => {
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Escape');
     await dialog.waitFor({ state: 'detached' });
+
+    const { files, folders } = await cadiz.files.page({ folder: null });
+    for (const { id, name } of [...folders, ...files.map(({ id, fileName }) => ({ id, name: fileName }))]) {
+      await entryOf(page, name).click({ button: 'right' });
+      await page.getByRole('menuitem', { name: /^Copy (?:file|folder) ID$/ }).click();
+      await page.getByText(/^The (?:file|folder) ID is copied$/).waitFor();
+      await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(id);
+    }
 
     const viewer = await tested.openAsMember(projectId, 'viewer', `/projects/${projectId}/files`);
     await entryOf(viewer, 'letter.txt').click({ button: 'right' });

@@ -102,6 +102,28 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     await cadiz.files.deleteMany({ fileIds: files.map(({ id }) => id), folderIds: [folderId] });
     await cadiz.folders.create('folder');
     const page = await tested.openAsOwner(`/projects/${projectId}/trash`);
+    const rowOf = (name: string) => page.getByRole('row').filter({ hasText: name });
+    await rowOf('a.txt')
+      .locator('time')
+      .getByText(/^in (?:29|30) days$/)
+      .waitFor();
+    await page.getByText('Each goes for good 30 days after it was deleted').waitFor();
+    await page.setViewportSize({ width: 390, height: 844 });
+    await rowOf('a.txt')
+      .getByText(/^5 B · goes in (?:29|30) days$/)
+      .waitFor();
+    await page.setViewportSize({ width: 1440, height: 900 });
+    // As for what was deleted a month ago.
+    await page.route(/\/api\/storage\/trash\?/, async (route) => {
+      const answer = await route.fetch();
+      const json = (await answer.json()) as { entries: { name: string; restorableUntil: string }[] };
+      for (const entry of json.entries)
+        if (entry.name === 'b.txt') entry.restorableUntil = new Date(Date.now() + 86_400_000).toISOString();
+      await route.fulfill({ response: answer, json });
+    });
+    await page.reload();
+    await rowOf('b.txt').locator('.badge.warn').getByText('tomorrow').waitFor();
+    expect(await rowOf('a.txt').locator('.badge').count()).toBe(0);
     await page.getByRole('checkbox', { name: 'Select all that are shown' }).check();
     await page.getByRole('row').filter({ hasText: 'inside.txt' }).getByText('a deleted folder').waitFor();
     for (const name of ['a.txt', 'inside.txt']) await page.getByRole('checkbox', { name: `Select ${name}` }).uncheck();

@@ -30,6 +30,10 @@ test.runIf(hasBrowser)(
     // The first file, and the code that would upload another.
     await page.getByText('Or from your code').waitFor();
     expect(await stepsOf()).toEqual(['Project', '2\nFirst upload', '3\nA key for your app']);
+    // What is above a list has no use yet.
+    expect(await page.getByRole('button', { name: 'Grid' }).count()).toBe(0);
+    await page.getByRole('tab', { name: 'React' }).click();
+    expect(await page.getByRole('tabpanel').innerText()).toContain('useUploads(cadiz)');
     expect(await findBarriers(page)).toEqual([]);
     const [chooser] = await Promise.all([
       page.waitForEvent('filechooser'),

@@ -32,7 +32,7 @@ describe.runIf(triesJourneys)('keys and members', () => {
     await shown.waitFor();
     await shown.getByText('Whole project').waitFor();
     await shown.getByText(/^may read, write · expires \d/).waitFor();
-    expect(await shown.getByRole('tab').allInnerTexts()).toEqual(['.env', 'TypeScript', 'curl']);
+    expect(await shown.getByRole('tab').allInnerTexts()).toEqual(['.env', 'TypeScript', 'curl', 'React']);
     expect(await findBarriers(page)).toEqual([]);
     // The button that copies has the focus; neither Escape nor a click beside it closes the dialog.
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe('Copy');
@@ -222,8 +222,8 @@ describe.runIf(triesJourneys)('keys and members', () => {
     const tab = page.getByRole('tab', { name: '.env' });
     await tab.focus();
     await page.keyboard.press('ArrowLeft');
-    await page.getByRole('tab', { name: 'curl', selected: true }).waitFor();
-    await page.getByRole('tabpanel').getByText(`projectId=${projectId}`).waitFor();
+    await page.getByRole('tab', { name: 'React', selected: true }).waitFor();
+    await page.getByRole('tabpanel').getByText(`baseUrl: '${tested.url}', ticket`).waitFor();
     await page.keyboard.press('ArrowRight');
     await page.getByRole('tabpanel').getByText(`CADIZ_URL=${tested.url}`).waitFor();
     expect(await findFlaws(page)).toEqual([]);

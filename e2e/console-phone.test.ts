@@ -145,8 +145,10 @@ describe.runIf(triesJourneys)('a phone', () => {
     const { page } = await openFilled('Drawn down');
     const finger = await createFinger(page);
     const title = page.getByRole('dialog').getByRole('heading');
+    const add = page.getByRole('button', { name: 'Upload or new folder' });
     const open = async () => {
-      await page.getByRole('button', { name: 'New folder' }).tap();
+      await add.tap();
+      await page.getByRole('menuitem', { name: 'New folder' }).tap();
       await title.waitFor();
     };
     await open();
@@ -160,6 +162,25 @@ describe.runIf(triesJourneys)('a phone', () => {
     await page.getByRole('button', { name: 'More', exact: true }).last().tap();
     await finger.drag(title, 200);
     await expect.poll(() => isOverlaid(page)).toBe(false);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has one button for what can be put into a folder, beside the search', async () => {
+    const { page, cadiz } = await openFilled('Added by phone');
+    const add = page.getByRole('button', { name: 'Upload or new folder' });
+    expect(await add.boundingBox()).toMatchObject({ width: 44, height: 44 });
+    // Those of wide windows are not there.
+    expect(await page.getByRole('button', { name: /^(?:Upload|New folder)$/ }).count()).toBe(0);
+    await add.tap();
+    await page.getByRole('menuitem', { name: 'New folder' }).waitFor();
+    await expect.poll(() => isBelow(page.getByRole('menu'))).toBe(true);
+    expect(await findFlawsOf(page)).toEqual([]);
+    const choosing = page.waitForEvent('filechooser');
+    await page.getByRole('menuitem', { name: 'Choose files' }).tap();
+    await (await choosing).setFiles({ name: 'by hand.txt', mimeType: 'text/plain', buffer: Buffer.from('!') });
+    await rowOf(page, 'by hand.txt').waitFor();
+    expect((await cadiz.files.page({ folder: null, search: 'by hand' })).files).toHaveLength(1);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

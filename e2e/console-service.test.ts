@@ -601,7 +601,7 @@ describe.runIf(triesJourneys)('the account', () => {
     await palette.waitFor({ state: 'detached' });
     await page.context().clearCookies();
     await page.getByRole('button', { name: 'End all others' }).click();
-    const dialog = page.getByRole('dialog', { name: 'Your session has ended' });
+    const dialog = page.getByRole('dialog', { name: 'Sign in again to go on' });
     // Whose session it was is known, so that the password is enough.
     await dialog.getByText('Frida', { exact: true }).waitFor();
     await dialog.getByText('frida@example.com').waitFor();
@@ -799,10 +799,17 @@ describe.runIf(triesJourneys)('the account', () => {
 
   test('speaks German and turns dark by choice', async () => {
     const page = await signUp('Emil', '/account');
-    await page.getByLabel('Appearance').selectOption('dark');
+    const appearance = page.getByRole('group', { name: 'Appearance' });
+    await appearance.getByRole('button', { name: 'Dark' }).click();
     expect(await page.evaluate('document.documentElement.dataset.theme')).toBe('dark');
+    // What is chosen in the menu is chosen here as well.
+    await page.getByRole('button', { name: 'Emil' }).click();
+    await page.getByRole('menuitemradio', { name: 'Appearance: light' }).click();
+    await appearance.getByRole('button', { name: 'Light', pressed: true }).waitFor();
     await page.getByLabel('Language').selectOption('de');
     await page.getByText('Wo du angemeldet bist').waitFor();
+    await page.getByRole('main').getByRole('button', { name: 'Abmelden' }).click();
+    await page.getByRole('heading', { name: 'Anmelden' }).waitFor();
   });
 });
 

@@ -549,7 +549,8 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.getByRole('heading', { name: 'Uploading 0 of 1' }).waitFor();
     await page.context().clearCookies();
     await again.release();
-    await page.getByText('Your session has ended').waitFor();
+    const lead = 'Your session has ended. What you were doing is kept: 1 upload waits.';
+    await page.getByText(lead, { exact: true }).waitFor();
     await page.getByLabel('Password', { exact: true }).fill(password);
     await page.getByRole('button', { name: 'Sign in and go on' }).click();
     await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
@@ -875,6 +876,9 @@ describe.runIf(triesJourneys)('uploads', () => {
       if (request.url().includes('/api/storage/list') && request.url().includes('counts')) listings++;
     });
     await filesOf(page).setInputFiles([toFile('a first one.txt'), toFile('file 115 b.txt'), toFile('zebra.txt')]);
+    const badge = page.getByRole('row', { name: /file 115 b\.txt/ }).getByText('Just added');
+    await badge.waitFor();
+    await badge.waitFor({ state: 'detached' });
     await page.getByText('303 items').waitFor();
     await entryOf(page, 'file 115 b.txt').waitFor();
     expect(await row.boundingBox()).toEqual(place);

@@ -19,7 +19,7 @@ afterAll(async () => {
   if (triesJourneys) await tested.stop();
 });
 
-const ended = (page: Page) => page.getByRole('dialog', { name: 'Your session has ended' });
+const ended = (page: Page) => page.getByRole('dialog', { name: 'Sign in again to go on' });
 
 /** What a browser says to a window that somebody comes back to. */
 const comeBack = (page: Page) => page.evaluate(() => window.dispatchEvent(new Event('visibilitychange')));

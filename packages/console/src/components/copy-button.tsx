@@ -6,8 +6,8 @@ import { text } from '../text/text.ts';
 interface CopyButtonProps {
   value: string;
   label?: string;
-  /** Whether it is the main button of a view, with its word. */
-  isMain?: boolean;
+  /** Whether it is shown with a word. */
+  hasWord?: boolean;
 }
 
 const icons = { none: Copy, copied: Check, refused: X };
@@ -15,7 +15,7 @@ const icons = { none: Copy, copied: Check, refused: X };
 const shownFor = { copied: 2000, refused: 10_000 };
 
 /** Copies a text, and shows for a moment whether the browser has allowed it. */
-export function CopyButton({ value, label = text.common.copy, isMain = false }: CopyButtonProps) {
+export function CopyButton({ value, label = text.common.copy, hasWord = false }: CopyButtonProps) {
   const [outcome, setOutcome] = useState<keyof typeof icons>('none');
   function show(shown: keyof typeof shownFor) {
     setOutcome(shown);
@@ -34,9 +34,9 @@ export function CopyButton({ value, label = text.common.copy, isMain = false }: 
   const word = outcome === 'copied' ? text.common.copied : label;
   return (
     <>
-      <button type="button" className={isMain ? 'btn main' : 'copy'} title={label} aria-label={word} onClick={copy}>
-        <Icon className={isMain ? 'i' : 'i s'} aria-hidden="true" />
-        {isMain && word}
+      <button type="button" className={hasWord ? 'btn ghost s' : 'copy'} title={label} aria-label={word} onClick={copy}>
+        <Icon className={hasWord ? 'i' : 'i s'} aria-hidden="true" />
+        {hasWord && (outcome === 'copied' ? word : text.common.copy)}
       </button>
       {outcome === 'refused' && <span role="alert">{text.common.copyFailed}</span>}
     </>

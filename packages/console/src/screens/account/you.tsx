@@ -1,5 +1,5 @@
 import { useMutation } from '@tanstack/react-query';
-import { useState } from 'react';
+import { useId, useSyncExternalStore } from 'react';
 import { call } from '../../api.ts';
 import { Button } from '../../components/button.tsx';
 import { Select } from '../../components/field.tsx';
@@ -9,15 +9,16 @@ import { toast } from '../../components/toast.tsx';
 import { useUser } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import { language, languages, setLanguage, text } from '../../text/text.ts';
-import { readTheme, setTheme, type Theme } from '../../theme.ts';
+import { setTheme, theme } from '../../theme.ts';
+import { themeIcons, themes } from '../shell/use-account-actions.ts';
+import { useSignOutAsking } from '../shell/use-sign-out.ts';
 
 /** Who is signed in, whether the address is confirmed, and how the console looks to them. */
 export function You() {
   const { name, email, emailVerified } = useUser();
   const { account } = later;
   const { nav } = text;
-  const [theme, keepTheme] = useState(readTheme);
-  const themes: readonly Theme[] = ['system', 'light', 'dark'];
+  const signOut = useSignOutAsking();
   return (
     <section className="set">
       <div>
@@ -27,25 +28,22 @@ export function You() {
         <div className="line g3">
           <Avatar name={name} size="l" />
           <div className="grow">
-            <b className="med clip">
-              <bdi>{name}</bdi>
-            </b>
+            <span className="line">
+              <b className="med clip">
+                <bdi>{name}</bdi>
+              </b>
+              {emailVerified && <Badge tone="ok">{account.verified}</Badge>}
+            </span>
             <div className="quiet clip">
               <bdi>{email}</bdi>
             </div>
           </div>
-          {emailVerified && <Badge tone="ok">{account.verified}</Badge>}
+          <Button size="s" onClick={signOut}>
+            {nav.signOut}
+          </Button>
         </div>
         {!emailVerified && <Verification email={email} />}
-        <Select
-          label={nav.appearance}
-          value={theme}
-          options={themes.map((value) => ({ value, label: nav[value] }))}
-          onChange={(chosen) => {
-            setTheme(chosen);
-            keepTheme(chosen);
-          }}
-        />
+        <Appearance />
         <Select
           label={nav.language}
           value={language}
@@ -57,6 +55,30 @@ export function You() {
         />
       </div>
     </section>
+  );
+}
+
+function Appearance() {
+  const id = useId();
+  const chosen = useSyncExternalStore(theme.subscribe, theme.read);
+  const { nav } = text;
+  return (
+    <div className="field">
+      <span className="label" id={id}>
+        {nav.appearance}
+      </span>
+      <fieldset className="segs wide" aria-labelledby={id}>
+        {themes.map((one) => {
+          const Icon = themeIcons[one];
+          return (
+            <button key={one} type="button" aria-pressed={one === chosen} onClick={() => setTheme(one)}>
+              <Icon className="i" aria-hidden="true" />
+              {nav[one]}
+            </button>
+          );
+        })}
+      </fieldset>
+    </div>
   );
 }
 

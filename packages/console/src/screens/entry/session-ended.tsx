@@ -4,6 +4,7 @@ import { onceReachable } from '../../once-reachable.ts';
 import type { Session } from '../../queries.ts';
 import { ended } from '../../signed-out.ts';
 import { text } from '../../text/text.ts';
+import { countUnderWay, present } from '../uploads/uploads.ts';
 
 const SignInAgain = lazy(onceReachable(async () => ({ default: (await import('./sign-in-again.tsx')).SignInAgain })));
 
@@ -13,12 +14,17 @@ export function SessionEnded({ user: present }: { user: Session['user'] | undefi
   // Whose it was; nobody is signed in now.
   const [user, setUser] = useState(present);
   if (present && !isOpen && present !== user) setUser(present);
-  const { endedTitle, endedLead } = text.signIn;
+  const { endedTitle } = text.signIn;
   // Whose it was is known.
   const toPassword = () => (user ? document.querySelector<HTMLElement>('.dialog [name="password"]') : null);
   return (
-    <Dialog open={isOpen} onClose={() => {}} isKept title={endedTitle} lead={endedLead} initialFocus={toPassword}>
+    <Dialog open={isOpen} onClose={() => {}} isKept title={endedTitle} lead={<Kept />} initialFocus={toPassword}>
       <SignInAgain user={user} />
     </Dialog>
   );
+}
+
+/** What waits for a session. */
+function Kept() {
+  return text.signIn.endedLead(countUnderWay(useSyncExternalStore(present.subscribe, present.read)));
 }

@@ -1,4 +1,4 @@
-import { Download, FolderInput, FolderOpen, Info, Link, PencilLine, Trash2 } from 'lucide-react';
+import { Code, Download, Eye, FolderInput, FolderOpen, Info, Link, PencilLine, Trash2 } from 'lucide-react';
 import type { MenuAction } from '../../components/menu-popup.tsx';
 import { text } from '../../text/text.ts';
 import { deleteKeys } from '../shell/shortcuts.ts';
@@ -12,7 +12,13 @@ type Actions = Record<string, MenuAction>;
 function ofOne(entry: Entry, commands: ListCommands) {
   const { files, preview } = text;
   return {
-    open: { label: files.open, icon: FolderOpen, shortcut: '↵', run: () => commands.open(entry) },
+    open: {
+      label: files.open,
+      icon: entry.kind === 'file' ? Eye : FolderOpen,
+      shortcut: '↵',
+      run: () => commands.open(entry),
+    },
+    copyId: { label: files.copyId[entry.kind], icon: Code, run: () => commands.copyId(entry) },
     details: { label: preview.details, icon: Info, shortcut: 'I', run: () => commands.showDetails(entry) },
     rename: {
       label: files.rename,
@@ -45,14 +51,14 @@ function ofMany(toChosen: () => Chosen, { download, share, move, remove }: ListC
 /** The menu of an entry: by its button, and by right click. */
 export function toActions(entry: Entry, commands: ListCommands, canChange: boolean): MenuAction[] {
   const isFile = entry.kind === 'file';
-  const { open, details, rename } = ofOne(entry, commands);
+  const { open, copyId, details, rename } = ofOne(entry, commands);
   const { download, share, move, remove } = ofMany(() => commands.chosenWith(entry), commands);
   const shared = toShared(commands.chosenWith(entry));
   const shares =
     shared.length > 1 ? [share] : isFile && shared.length > 0 ? [{ ...share, label: text.files.copyLink }] : [];
   const ofFile = isFile ? [details] : [];
-  if (!canChange) return [open, download, ...ofFile];
-  return [open, download, ...shares, rename, move, ...ofFile, remove];
+  if (!canChange) return [open, download, copyId, ...ofFile];
+  return [open, download, ...shares, rename, move, copyId, ...ofFile, remove];
 }
 
 /** What is done with a selection: in the bar of phones, and in the menu that is in it, which only one entry has. */

@@ -1,6 +1,8 @@
-import type { MouseEvent, PointerEvent } from 'react';
+import { Link } from 'lucide-react';
+import { type MouseEvent, type PointerEvent, useState } from 'react';
 import { formatBytes, formatDay } from '../../format.ts';
 import { text } from '../../text/text.ts';
+import { toChosen } from './chosen.ts';
 import { toDragSource, useDropTarget } from './drag.ts';
 import { FileName } from './file-name.tsx';
 import type { ListCommands } from './list-commands.ts';
@@ -25,6 +27,8 @@ export interface EntryProps {
   isGone: boolean;
   /** Whether its folder is shown: not needed where all entries are in one. */
   hasPath: boolean;
+  /** What was searched for; empty where nothing was. */
+  found: string;
   /** Whether there is room for its name only, with a line below it. */
   isPhone: boolean;
   canChange: boolean;
@@ -34,7 +38,7 @@ export interface EntryProps {
 /** The element of an entry, as the keys of the list find it. */
 export const elementIdOf = (id: string): string => `entry-${id}`;
 
-/** The attributes of a row or tile: how it is chosen, dragged, dropped at, and how its menu opens. */
+/** The attributes of a row or tile: how it is chosen, dragged, dropped at, and how its menu opens; and whether a pointer has been there. */
 export function useEntryElement({
   projectId,
   entry,
@@ -46,11 +50,13 @@ export function useEntryElement({
 }: EntryProps) {
   const folder = entry.kind === 'folder' && canChange ? entry : undefined;
   const drop = useDropTarget(projectId, folder);
-  return {
+  const [isHovered, setHovered] = useState(false);
+  const element = {
     id: elementIdOf(entry.id),
     'aria-selected': isSelected,
     tabIndex: isCurrent ? 0 : -1,
     'data-folder-id': entry.kind === 'folder' ? entry.id : undefined,
+    onPointerEnter: () => setHovered(true),
     onFocus: () => commands.goTo(entry),
     onPointerDown: (event: PointerEvent) => touch(event, () => commands.rest(entry)),
     onClick(event: MouseEvent) {
@@ -66,6 +72,7 @@ export function useEntryElement({
     ...(canChange && !isRenamed && toDragSource(() => commands.chosenWith(entry))),
     ...drop,
   };
+  return { element, isHovered };
 }
 
 /** Whether a long press asks for the menu: browsers on phones report it as a `contextmenu` event. */
@@ -90,7 +97,7 @@ export function EntryCheck({ entry, isSelected, commands, className }: EntryProp
  * The name, a link to the entry; or the field for another name. It is a plain link: scrolling draws hundreds of them in
  * a second, and a link of the router works out its URL each time.
  */
-export function EntryName({ projectId, entry, href, isRenamed, isGone, commands }: EntryProps) {
+export function EntryName({ projectId, entry, href, found, isRenamed, isGone, commands }: EntryProps) {
   if (isRenamed) {
     const onDone = (step?: 1 | -1) => commands.renamed(entry, step);
     return <NameField projectId={projectId} entry={entry} isGone={isGone} onDone={onDone} />;
@@ -117,28 +124,49 @@ export function EntryName({ projectId, entry, href, isRenamed, isGone, commands 
         commands.open(entry);
       }}
     >
-      <FileName name={entry.name} />
+      <FileName name={entry.name} found={found} />
     </a>
   );
 }
 
-/** The button for the menu of an entry. All entries share one menu. */
-export function EntryMenu({ entry, commands }: EntryProps) {
+interface EntryActionsProps extends EntryProps {
+  isHovered: boolean;
+}
+
+/** The buttons of an entry: for the links of a file once a pointer has been there, and for the menu. All entries share one menu. */
+export function EntryActions({ entry, isHovered, canChange, commands }: EntryActionsProps) {
   return (
-    <button
-      type="button"
-      className="btn icon ghost m dots"
-      title={text.common.more}
-      tabIndex={-1}
-      aria-label={text.files.actionsOf(entry.name)}
-      aria-haspopup="menu"
-      onFocus={commands.loadMenu}
-      onClick={(event) => {
-        event.stopPropagation();
-        const { right, bottom } = event.currentTarget.getBoundingClientRect();
-        commands.showMenu(entry, { x: right, y: bottom, align: 'end' });
-      }}
-    />
+    <>
+      {isHovered && canChange && entry.kind === 'file' && (
+        <button
+          type="button"
+          className="btn icon ghost m only-wide"
+          title={text.files.copyLink}
+          tabIndex={-1}
+          aria-label={text.files.copyLinkOf(entry.name)}
+          onClick={(event) => {
+            event.stopPropagation();
+            commands.share(toChosen([entry]));
+          }}
+        >
+          <Link className="i" aria-hidden="true" />
+        </button>
+      )}
+      <button
+        type="button"
+        className="btn icon ghost m dots"
+        title={text.common.more}
+        tabIndex={-1}
+        aria-label={text.files.actionsOf(entry.name)}
+        aria-haspopup="menu"
+        onFocus={commands.loadMenu}
+        onClick={(event) => {
+          event.stopPropagation();
+          const { right, bottom } = event.currentTarget.getBoundingClientRect();
+          commands.showMenu(entry, { x: right, y: bottom, align: 'end' });
+        }}
+      />
+    </>
   );
 }
 

@@ -224,6 +224,7 @@ export function FileList(props: FileListProps) {
     isRenamed: entry.id === renaming.id,
     isGone: entry.id === renaming.id && renaming.isGone,
     hasPath,
+    found: search.q ?? '',
     isPhone,
     canChange,
     commands,

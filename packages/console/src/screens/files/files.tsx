@@ -2,16 +2,20 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams, useSearch } from '@tanstack/react-router';
 import {
   ArrowDownNarrowWide,
+  ArrowDownWideNarrow,
+  ChevronDown,
   Download,
   FolderInput,
   FolderPlus,
   LayoutGrid,
   Link,
   List,
+  Plus,
   RotateCw,
   Search,
   SearchX,
   Trash2,
+  Upload,
   X,
 } from 'lucide-react';
 import { lazy, type Ref, Suspense, useEffect, useLayoutEffect, useRef, useState } from 'react';
@@ -28,6 +32,7 @@ import { openOverlay } from '../shell/overlays.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 import { useTitle } from '../title.ts';
 import { UploadButton } from '../uploads/upload-button.tsx';
+import { uploadChosen } from '../uploads/upload-chosen.ts';
 import { usePaste } from '../uploads/use-paste.ts';
 import { Breadcrumbs } from './breadcrumbs.tsx';
 import { countExcepted, mayDownload, toShared } from './chosen.ts';
@@ -98,6 +103,7 @@ function Folder(place: Place) {
   const isFailed = failed !== null && listing.total === undefined;
   const hasBars = useBars(isPending && !isFailed);
   const isEmpty = !isPending && entries.length === 0;
+  const isBare = isEmpty && !error && !hasBars && search.q === undefined;
   // What had the focus is gone with the last entry.
   useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
   // Or with the button that tried again.
@@ -127,7 +133,8 @@ function Folder(place: Place) {
             <Button icon={FolderPlus} className="only-wide" onClick={createFolder}>
               {text.files.newFolder}
             </Button>
-            <UploadButton projectId={projectId} folderId={folderId} />
+            <UploadButton projectId={projectId} folderId={folderId} className="only-wide" />
+            <AddMenu projectId={projectId} folderId={folderId} />
           </>
         )}
       </header>
@@ -142,23 +149,17 @@ function Folder(place: Place) {
           onShare={() => share(selection.chosen)}
         />
       ) : (
-        <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
-          <span className="num grow" aria-live="polite">
-            {hasBars ? <Bar width={5} /> : !isPending && toCount(total, search)}
-          </span>
-          {search.q !== undefined && <ScopeSwitch search={search} />}
-          {canChange && (
-            <IconButton
-              icon={FolderPlus}
-              size="s"
-              className="only-phone"
-              label={text.files.newFolder}
-              onClick={createFolder}
-            />
-          )}
-          <SortMenu search={search} onSort={onSort} />
-          <ViewSwitch shown={search.view} onChange={setView} />
-        </div>
+        !isBare && (
+          <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
+            <span className="num grow" aria-live="polite">
+              {hasBars ? <Bar width={5} /> : !isPending && toCount(total, search)}
+            </span>
+            {search.q !== undefined && <ScopeSwitch search={search} />}
+            <SortMenu search={search} onSort={onSort} />
+            <span className="between only-wide" />
+            <ViewSwitch shown={search.view} onChange={setView} />
+          </div>
+        )
       )}
       {isFailed && (
         <div className="scroll fallback">
@@ -184,9 +185,7 @@ function Folder(place: Place) {
       {isEmpty && !error && !hasBars && search.q !== undefined && (
         <Empty icon={SearchX} title={text.files.nothingFound(search.q)} hint={text.files.nothingFoundHint} />
       )}
-      {isEmpty && !error && !hasBars && search.q === undefined && (
-        <FirstUpload projectId={projectId} folderId={folderId} canUpload={canChange} />
-      )}
+      {isBare && <FirstUpload projectId={projectId} folderId={folderId} canUpload={canChange} />}
       {entries.length > 0 && !hasBars && (
         <FileList
           projectId={projectId}
@@ -283,19 +282,40 @@ function ScopeSwitch({ search }: { search: FilesSearch }) {
   );
 }
 
-/** The order of tiles, which have no heads to press; and of the rows of phones. */
+/** What can be put into a folder, where a phone has room for one button. */
+function AddMenu({ projectId, folderId }: Pick<Place, 'projectId' | 'folderId'>) {
+  const { files, uploads } = text;
+  return (
+    <Menu
+      trigger={<IconButton icon={Plus} className="only-phone" label={files.add} />}
+      actions={[
+        { label: uploads.chooseFiles, icon: Upload, run: () => uploadChosen(projectId, folderId) },
+        { label: files.newFolder, icon: FolderPlus, run: createFolder },
+      ]}
+    />
+  );
+}
+
+/** The order, also of tiles and of the rows of phones, which have no heads to press. */
 function SortMenu({ search, onSort }: { search: FilesSearch; onSort: (sort: Sort) => void }) {
-  const { name, size, added } = text.files;
+  const { name, size, added, sortedBy } = text.files;
+  const shown = search.sort ?? 'name';
   const labels: Record<Sort, string> = { name, fileSize: size, createdAt: added };
   const sorts: readonly Sort[] = ['name', 'fileSize', 'createdAt'];
   return (
     <Menu
       trigger={
-        <Button look="ghost" size="s" icon={ArrowDownNarrowWide} className={search.view === 'grid' ? '' : 'only-phone'}>
-          {labels[search.sort ?? 'name']}
+        <Button
+          look="ghost"
+          size="s"
+          icon={search.order === 'desc' ? ArrowDownWideNarrow : ArrowDownNarrowWide}
+          aria-label={sortedBy(labels[shown])}
+        >
+          {labels[shown]}
+          <ChevronDown className="i s" aria-hidden="true" />
         </Button>
       }
-      actions={sorts.map((sort) => ({ label: labels[sort], run: () => onSort(sort) }))}
+      actions={sorts.map((sort) => ({ label: labels[sort], isOn: sort === shown, run: () => onSort(sort) }))}
     />
   );
 }

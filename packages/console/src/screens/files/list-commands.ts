@@ -28,6 +28,8 @@ export interface ListCommands {
   remove(chosen: Chosen): void;
   /** Shows the links of a file, and offers another; offers one for each of several. */
   share(chosen: Chosen): void;
+  /** Copies the ID, as programs need it. */
+  copyId(entry: Entry): void;
   /** Opens the preview of a file at its details. */
   showDetails(file: Entry): void;
   /** Opens the field for a new name. */

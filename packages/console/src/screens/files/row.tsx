@@ -3,8 +3,17 @@ import { type MouseEvent, memo } from 'react';
 import { Badge, Moment } from '../../components/parts.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
-import { EntryCheck, EntryMenu, EntryName, type EntryProps, toMeta, toType, useEntryElement } from './entry-parts.tsx';
+import {
+  EntryActions,
+  EntryCheck,
+  EntryName,
+  type EntryProps,
+  toMeta,
+  toType,
+  useEntryElement,
+} from './entry-parts.tsx';
 import { type Flight, useWhole } from './flight.ts';
+import { JustAdded } from './just-added.tsx';
 import { Thumbnail } from './thumbnail.tsx';
 import { type Entry, toLook } from './use-listing.ts';
 
@@ -15,7 +24,7 @@ import { type Entry, toLook } from './use-listing.ts';
  */
 export const Row = memo(function Row({ flight, top, ...props }: EntryProps & { flight: Flight; top: number }) {
   const { projectId, entry, row, isSelected, isRenamed, hasPath, isPhone } = props;
-  const element = useEntryElement(props);
+  const { element, isHovered } = useEntryElement(props);
   const isWhole = useWhole(flight) || isSelected;
   return (
     <div
@@ -39,6 +48,7 @@ export const Row = memo(function Row({ flight, top, ...props }: EntryProps & { f
           <EntryName {...props} />
         )}
         <Mismatch entry={entry} />
+        <JustAdded id={entry.id} />
       </span>
       {hasPath && (
         <span className="cell-type clip" role="gridcell">
@@ -53,7 +63,7 @@ export const Row = memo(function Row({ flight, top, ...props }: EntryProps & { f
       </span>
       <Moment at={entry.item.createdAt} className="cell-num" role="gridcell" />
       <span className="row-acts" role="gridcell">
-        {isWhole && <EntryMenu {...props} />}
+        {isWhole && <EntryActions {...props} isHovered={isHovered} />}
       </span>
     </div>
   );

@@ -1,4 +1,5 @@
 import { useMemo, useRef } from 'react';
+import { copyText } from '../../clipboard.ts';
 import { toast } from '../../components/toast.tsx';
 import { text } from '../../text/text.ts';
 import { type Chosen, mayDownload, mostArchived, toChosen } from './chosen.ts';
@@ -60,6 +61,13 @@ function toCommands(now: () => CommandedList): ListCommands {
     move: (chosen) => now().onMove(chosen),
     remove: (chosen) => now().onRemove(chosen),
     share: (chosen) => now().onShare(chosen),
+    copyId({ kind, id }) {
+      const { files, common } = text;
+      copyText(id).then(
+        () => toast(files.idCopied[kind]),
+        () => toast(common.copyFailed),
+      );
+    },
     showDetails: (file) => now().open(file, true),
     rename: ({ id }) => now().renaming.rename(id),
     renamed(entry, step) {

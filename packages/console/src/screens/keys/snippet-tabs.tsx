@@ -47,7 +47,7 @@ export function SnippetTabs({ snippets }: { snippets: Record<string, string> }) 
             </button>
           ))}
         </div>
-        <CopyButton value={code} label={keys.copySnippet(chosen)} />
+        <CopyButton value={code} label={keys.copySnippet(chosen)} hasWord />
       </div>
       <div className="code">
         {/* biome-ignore lint/a11y/noNoninteractiveTabindex: so that it can be scrolled by keyboard */}

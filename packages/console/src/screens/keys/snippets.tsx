@@ -1,3 +1,4 @@
+import { text } from '../../text/text.ts';
 import { SnippetTabs } from './snippet-tabs.tsx';
 
 interface SnippetsProps {
@@ -26,6 +27,22 @@ const file = await cadiz.upload(photo, { folder: 'holiday' });`,
     curl: `KEY=${key}
 curl -sS "${location.origin}/api/storage/list?projectId=${projectId}" \\
   -H "Authorization: Bearer $KEY"`,
+    React: `import { createClient } from '@cadiz/client';
+import { useUploads } from '@cadiz/client/react';
+
+// ${text.keys.ticketRoute}
+const ticket = async () => (await fetch('/upload-ticket', { method: 'POST' })).json();
+const cadiz = createClient({ baseUrl: '${location.origin}', ticket });
+
+export function Upload() {
+  const { uploads, add } = useUploads(cadiz);
+  return (
+    <label>
+      <input type="file" multiple onChange={({ target }) => add(target.files ?? [])} />
+      {uploads.map(({ id, name, state }) => <p key={id}>{name}: {state}</p>)}
+    </label>
+  );
+}`,
   };
   return <SnippetTabs snippets={apiKey === undefined ? { ...snippets, ...env } : { ...env, ...snippets }} />;
 }

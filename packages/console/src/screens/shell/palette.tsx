@@ -1,8 +1,8 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
-import { Fragment, type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react';
+import { type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react';
 import { text } from '../../text/text.ts';
-import { toNameKey } from '../uploads/names.ts';
+import { findPart, Marked } from '../files/marked.tsx';
 import '../../styles/screens/palette.css';
 import type { Here } from './here.ts';
 import { Keys } from './keys.tsx';
@@ -151,26 +151,9 @@ function Option({ id, command: { label, icon, tail, keys }, words, isOn, onEnter
     >
       {icon}
       <bdi className="clip">
-        <Marked label={label} words={words} />
+        <Marked text={label} {...findPart(label, words.split(/\s+/)[0] ?? '')} />
       </bdi>
       {keys ? <Keys keys={keys} /> : tail && <bdi className="tail cap clip">{tail}</bdi>}
     </div>
-  );
-}
-
-/** What was typed stands out in a label. */
-function Marked({ label, words }: { label: string; words: string }) {
-  const [first = ''] = words.split(/\s+/);
-  const inLabel = toNameKey(label);
-  const at = first === '' ? -1 : inLabel.indexOf(toNameKey(first));
-  // If comparing has made it longer or shorter, its positions are not those of the label.
-  if (at < 0 || inLabel.length !== label.length) return label;
-  const end = at + toNameKey(first).length;
-  return (
-    <Fragment>
-      {label.slice(0, at)}
-      <mark>{label.slice(at, end)}</mark>
-      {label.slice(end)}
-    </Fragment>
   );
 }

@@ -2,21 +2,20 @@ import { useNavigate } from '@tanstack/react-router';
 import { BookOpen, CircleUser, Keyboard, Languages, LogOut, Moon, Sun, SunMoon } from 'lucide-react';
 import { useSyncExternalStore } from 'react';
 import type { MenuAction } from '../../components/menu-popup.tsx';
-import { toastError } from '../../components/toast.tsx';
 import { type Language, language, languages, setLanguage, text } from '../../text/text.ts';
 import { setTheme, type Theme, theme } from '../../theme.ts';
 import { openOverlay } from './overlays.ts';
-import { countUploads, useSignOut } from './use-sign-out.ts';
+import { useSignOutAsking } from './use-sign-out.ts';
 
-const themes: readonly Theme[] = ['system', 'light', 'dark'];
-const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
+export const themes: readonly Theme[] = ['system', 'light', 'dark'];
+export const themeIcons = { system: SunMoon, light: Sun, dark: Moon };
 const codes: readonly Language[] = ['en', 'de'];
 
 /** What is for whoever is signed in, wherever they are. */
 export function useAccountActions(): readonly MenuAction[] {
   const navigate = useNavigate();
   const chosen = useSyncExternalStore(theme.subscribe, theme.read);
-  const signOut = useSignOut();
+  const signOut = useSignOutAsking();
   const { nav, shell, shortcuts } = text;
   return [
     { label: nav.account, icon: CircleUser, run: () => navigate({ to: '/account' }) },
@@ -46,7 +45,7 @@ export function useAccountActions(): readonly MenuAction[] {
       label: nav.signOut,
       icon: LogOut,
       isNewGroup: true,
-      run: () => (countUploads() > 0 ? openOverlay('signOut') : void signOut().catch(toastError)),
+      run: signOut,
     },
   ];
 }

@@ -4,13 +4,14 @@ import { useVirtualizer } from '@tanstack/react-virtual';
 import { File, Folder, Undo2 } from 'lucide-react';
 import { Fragment, type Ref, useLayoutEffect, useRef, useState } from 'react';
 import { clientOf } from '../../api.ts';
+import { now } from '../../clock.ts';
 import { Button } from '../../components/button.tsx';
-import { Moment } from '../../components/parts.tsx';
+import { Badge, Moment } from '../../components/parts.tsx';
 import { rangeWith } from '../../components/range-with.ts';
 import { toast, toastError } from '../../components/toast.tsx';
-import { formatBytes, formatDay } from '../../format.ts';
+import { formatAgo, formatBytes, formatExactly } from '../../format.ts';
 import { membersQuery, useUser } from '../../queries.ts';
-import { text } from '../../text/text.ts';
+import { locale, text } from '../../text/text.ts';
 import { refresh } from '../files/commands.ts';
 import { FileName } from '../files/file-name.tsx';
 import './trash.css';
@@ -75,7 +76,7 @@ export function TrashTable({ projectId, entries, mayChange, chosen, onChoose }: 
             <th className="only-wide">{trash.where}</th>
             <th className="end only-wide">{text.files.size}</th>
             <th className="only-wide">{trash.deleted}</th>
-            <th className="only-wide">{trash.until}</th>
+            <th className="only-wide">{trash.goes}</th>
             <th>
               <span className="sr">{text.common.more}</span>
             </th>
@@ -168,11 +169,13 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, onFocus, 
               onChange={({ target }) => onChoose(target.checked)}
             />
           )}
-          <Icon className="i" aria-hidden="true" />
+          <span className={`thumb ${entry.kind}`}>
+            <Icon className="i" aria-hidden="true" />
+          </span>
           <FileName name={entry.name} />
         </span>
         <small className="cap quiet only-phone">
-          {formatBytes(entry.bytes)} · {trash.until} {formatDay(entry.restorableUntil)}
+          {formatBytes(entry.bytes)} · {trash.goesIn(toLeft(entry.restorableUntil))}
         </small>
       </td>
       <td className="clip only-wide">
@@ -182,7 +185,9 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, onFocus, 
       <td className="only-wide">
         <Moment at={entry.deletedAt} /> <DeletedBy projectId={projectId} by={entry.deletedBy} />
       </td>
-      <td className="num only-wide">{formatDay(entry.restorableUntil)}</td>
+      <td className="only-wide">
+        <Left until={entry.restorableUntil} />
+      </td>
       <td className="end">
         {mayChange && (
           <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>
@@ -192,6 +197,30 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, onFocus, 
       </td>
     </tr>
   );
+}
+
+const dayMilliseconds = 86_400_000;
+const inDays = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
+
+const toMidnight = (at: number) => new Date(at).setHours(0, 0, 0, 0);
+
+/** For how many days of the calendar something is kept yet. */
+const toDaysLeft = (until: string) => Math.round((toMidnight(Date.parse(until)) - toMidnight(now())) / dayMilliseconds);
+
+/** `in 30 days`; on the last, in hours. */
+function toLeft(until: string): string {
+  const days = toDaysLeft(until);
+  return days < 1 ? formatAgo(until) : inDays.format(days, 'day');
+}
+
+/** How long something is kept yet. */
+function Left({ until }: { until: string }) {
+  const moment = (
+    <time className="num" dateTime={until} title={formatExactly(until)}>
+      {toLeft(until)}
+    </time>
+  );
+  return toDaysLeft(until) < 2 ? <Badge tone="warn">{moment}</Badge> : moment;
 }
 
 /** Who deleted something, as far as that is known. */

@@ -34,11 +34,12 @@ export function Trash() {
   const entries = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const [ids, setIds] = useState<ReadonlySet<string>>(new Set());
   const chosen = entries.filter(({ id }) => ids.has(id));
+  const days = keptDays(entries);
   const { trash } = text;
   return (
     <Page
       title={text.nav.trash}
-      lead={trash.lead}
+      lead={days >= 1 ? trash.leadFor(days) : trash.lead}
       actions={
         mayChange &&
         entries.length > 0 &&
@@ -73,6 +74,11 @@ export function Trash() {
       )}
     </Page>
   );
+}
+
+/** For how many days what is deleted is kept; 0 if nothing tells. */
+function keptDays([entry]: readonly TrashEntry[]): number {
+  return entry ? Math.round((Date.parse(entry.restorableUntil) - Date.parse(entry.deletedAt)) / 86_400_000) : 0;
 }
 
 /** The most that the service restores with one request. */

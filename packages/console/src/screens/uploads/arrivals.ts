@@ -15,10 +15,14 @@ export interface Arrival {
   hasFolders: boolean;
 }
 
-const arrived = new Set<string>();
+/** When each was recorded, on the clock of the page, in milliseconds. */
+const arrived = new Map<string, number>();
 
 /** Whether a file has been uploaded in this window, and is in its listings for that. */
 export const hasArrived = (fileId: string): boolean => arrived.has(fileId);
+
+/** How long ago a file was uploaded in this window, in milliseconds. */
+export const arrivedAgo = (fileId: string): number => performance.now() - (arrived.get(fileId) ?? -Infinity);
 
 type Compare = (a: File, b: File) => number;
 type Pages = InfiniteData<Listing>;
@@ -39,7 +43,7 @@ const sorts: Record<string, Compare> = {
 
 /** Shows files that have been recorded. */
 export function showArrived(projectId: string, arrivals: readonly Arrival[]): void {
-  for (const { file } of arrivals) arrived.add(file.id);
+  for (const { file } of arrivals) arrived.set(file.id, performance.now());
   for (const [folder, some] of groupByFolder(arrivals)) {
     for (const [sort, compare] of Object.entries(sorts)) {
       for (const order of ['asc', 'desc']) {

@@ -10,10 +10,11 @@ interface UploadButtonProps {
   /** Whether whole folders are picked. */
   isFolder?: boolean;
   label?: string;
+  className?: string;
 }
 
 /** Lets somebody choose files, and uploads them into a folder. */
-export function UploadButton({ projectId, folderId, isFolder = false, label }: UploadButtonProps) {
+export function UploadButton({ projectId, folderId, isFolder = false, label, className }: UploadButtonProps) {
   const input = useRef<HTMLInputElement>(null);
   const { chooseFolder, upload: word } = text.uploads;
   return (
@@ -21,6 +22,7 @@ export function UploadButton({ projectId, folderId, isFolder = false, label }: U
       <Button
         look={isFolder ? 'default' : 'main'}
         icon={isFolder ? FolderUp : Upload}
+        className={className}
         onClick={() => input.current?.click()}
       >
         {label ?? (isFolder ? chooseFolder : word)}

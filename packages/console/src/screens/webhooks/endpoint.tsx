@@ -23,6 +23,7 @@ import { onceReachable } from '../../once-reachable.ts';
 import { queryClient } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import type { Webhook } from './webhook.ts';
+import './webhooks.css';
 
 const { webhooks } = later;
 
