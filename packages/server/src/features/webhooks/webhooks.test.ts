@@ -556,6 +556,25 @@ describe('an endpoint', () => {
     const { rows } = await service.deps.db.pool.query('select from webhook_deliveries where endpoint_id = $1', [id]);
     expect(rows).toEqual([]);
   });
+
+  test('that is disabled, or deleted, has nothing left to do, however much was waiting', async () => {
+    const { id } = await create();
+    const { pool } = service.deps.db;
+    await pool.query(
+      `insert into webhook_deliveries (project_id, endpoint_id, event_id, seq, type, at, due_at)
+       select $1, $2, gen_random_uuid(), n, 'folder.created', now(), now() from generate_series(1, 1001) as n`,
+      [projectId, id],
+    );
+    const states = async () =>
+      (await pool.query('select state, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1', [id]))
+        .rows;
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
+    await deliver();
+    expect(await states()).toEqual([{ state: 'failed', count: 1001 }]);
+    await ask('DELETE', `${webhooks()}/${id}`);
+    await deliver();
+    expect(await states()).toEqual([]);
+  });
 });
 
 describe('what outlives a session', () => {
