@@ -570,6 +570,16 @@ describe('never more than its maker may', () => {
     const types = events.filter((event: { subject: { ticketId?: string } }) => event.subject.ticketId === id);
     expect(types.map(({ type }: { type: string }) => type)).toEqual(['ticket.revoked', 'ticket.created']);
   });
+
+  test('reserves nothing and makes no folder once it is revoked, even where that is not known yet', async () => {
+    const { id, ticket } = await create();
+    expect(outcome(await presign(ticket))).toBe('200');
+    await service.deps.db.pool.query('update tickets set revoked_at = now() where id = $1', [id]);
+    expect(outcome(await presign(ticket))).toBe(dead);
+    const folders = { projectId, parentId: null, paths: ['a'] };
+    expect(outcome(await by(ticket, 'POST', '/api/storage/folders/ensure', folders))).toBe(dead);
+    expect(await sums(id)).toMatchObject({ files: 1, bytes: 5 });
+  });
 });
 
 describe('sees only what it has reserved', () => {
