@@ -71,29 +71,35 @@ describe('up', () => {
   });
 
   test('deletes nothing without --yes or an answer, and nothing that is here but left out', async () => {
-    await write({ 'a.txt': 'a', 'real.txt': 'r' });
+    await write({ 'a.txt': 'a', 'real.txt': 'r', 'real/b.txt': 'b' });
     await place.ok(['sync', here(), remote()]);
-    await rm(here('real.txt'));
-    await symlink('a.txt', here('real.txt'));
+    for (const [path, target] of [
+      ['real.txt', 'a.txt'],
+      ['real', '.'],
+    ] as const) {
+      await rm(here(path), { recursive: true });
+      await symlink(target, here(path));
+    }
     expect((await place.ok(['sync', here(), remote(), '--delete', '--yes'])).stdout).toBe('');
-    await rm(here('real.txt'));
+    for (const path of ['real.txt', 'real']) await rm(here(path));
     expect((await place.cadiz(['sync', here(), remote(), '--delete'])).code).toBe(2);
     const no = await place.type(
       ['sync', here(), remote(), '--delete'],
-      [['Move to the trash: 0 folders, 1 file, 1 B? [y/N]', 'n']],
+      [['Move to the trash: 1 folder, 2 files, 2 B? [y/N]', 'n']],
     );
     expect(no.code).toBe(1);
-    expect(await listThere()).toEqual(['a.txt', 'real.txt']);
+    expect(await listThere()).toEqual(['a.txt', 'real.txt', 'real/', 'real/b.txt']);
   });
 
   test('takes folders for one whose names differ in case or in how accents are composed', async () => {
     await write({ 'Été/a.txt': 'a', 'Été/deep/b.txt': 'b' });
+    await mkdir(here('Été/empty'));
     await place.ok(['sync', here(), remote()]);
     await rename(here('Été'), here('E\u0301TE\u0301'));
     expect(await syncAsForetold([here(), remote(), '--delete'])).toBe('');
     await rm(here('E\u0301TE\u0301/deep'), { recursive: true });
     expect(await syncAsForetold([here(), remote(), '--delete'])).toBe('delete    Été/deep/\n');
-    expect(await listThere()).toEqual(['Été/', 'Été/a.txt']);
+    expect(await listThere()).toEqual(['Été/', 'Été/a.txt', 'Été/empty/']);
   });
 
   test('replaces a file with other bytes that was recorded later without the time of its last change', async () => {
@@ -131,13 +137,14 @@ describe('down', () => {
     expect(await readFile(here('über/日本.txt'), 'utf8')).toBe('日本.txt');
     expect((await place.ok(['sync', here(), remote(), '--delete'])).stdout).toBe('');
 
-    await write({ 'a.txt': 'mine', 'mine/x.txt': 'x' });
-    await symlink('a.txt', here('link'));
+    await write({ 'a.txt': 'mine', 'links/x.txt': 'x', 'mine/x.txt': 'x' });
+    for (const path of ['link', 'links/own']) await symlink('a.txt', here(path));
     expect(await syncAsForetold([remote(), here('')])).toBe('replace   a.txt\n');
-    expect(await syncAsForetold([remote(), here(''), '--delete'])).toBe('delete    mine/x.txt\ndelete    mine/\n');
-    expect(await listHere()).toEqual(
-      ['a.txt', 'empty', 'link', 'sub', 'sub/deep', 'sub/deep/b.txt', 'über', 'über/日本.txt'].sort(),
+    expect(await syncAsForetold([remote(), here(''), '--delete'])).toBe(
+      'delete    links/x.txt\ndelete    mine/x.txt\ndelete    mine/\n',
     );
+    const there = ['a.txt', 'empty', 'sub', 'sub/deep', 'sub/deep/b.txt', 'über', 'über/日本.txt'];
+    expect(await listHere()).toEqual([...there, 'link', 'links', 'links/own'].sort());
   });
 
   test('with --delete, a file takes the place of a folder, and a folder that of a file', async () => {

@@ -354,12 +354,19 @@ describe('what cannot be transferred', () => {
     const asAnybody = process.getuid?.() === 0 ? ['setpriv', `--bounding-set=${rights}`, `--inh-caps=${rights}`] : [];
     const { PATH = '' } = process.env;
     const env = { PATH, HOME: place.folder, CADIZ_URL: place.service.url, CADIZ_API_KEY: place.apiKey };
-    const words = [...asAnybody, process.execPath, main, 'upload', '-r', 'locked', '--json'];
-    const { code, stdout } = await collect(words, { env, cwd: here() }, place.folder);
+    const run = (...args: string[]) =>
+      collect([...asAnybody, process.execPath, main, ...args], { env, cwd: here() }, place.folder);
+    const { code, stdout } = await run('upload', '-r', 'locked', '--json');
     expect([code, JSON.parse(stdout).failed]).toEqual([
       5,
       [expect.objectContaining({ path: 'locked', error: expect.stringContaining('permission denied') })],
     ]);
+    // Nothing is known of it: what is there is not missing here.
+    await write({ 'a.txt': 'a' });
+    await place.ok(['upload', here('a.txt'), '--to', `cadiz:/${name}`]);
+    const synced = await run('sync', 'locked', `cadiz:/${name}`, '--delete', '--yes');
+    expect([synced.code, synced.stdout]).toEqual([1, '']);
+    expect((await place.ok(['ls', `cadiz:/${name}`])).stdout).toContain('a.txt');
     await rmdir(here('locked'));
   });
 

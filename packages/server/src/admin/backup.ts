@@ -20,6 +20,7 @@ import {
   forEachObject,
   type Listed,
   objectsName,
+  readCopied,
   readRecorded,
   removeOtherCopies,
   type Telling,
@@ -69,7 +70,8 @@ async function backUpTo(folder: string, config: Config, telling?: Telling): Prom
         secrets,
       };
     });
-    const copies = telling && (await copyObjects(config, folder, `${parts}/objects.jsonl`, manifest, telling));
+    const copies =
+      telling && (await copyObjects(config, folder, `${parts}/objects.jsonl`, { manifest, previous }, telling));
     const whole = copies ? { ...manifest, objects: copies.part } : manifest;
     await writeManifest(folder, whole);
     await removeParts(folder, whole);
@@ -92,9 +94,10 @@ async function copyObjects(
   config: Config,
   folder: string,
   path: string,
-  manifest: Manifest,
+  { manifest, previous }: { manifest: Manifest; previous: Manifest | undefined },
   telling: Telling,
 ): Promise<{ part: Part; failed: number }> {
+  const copied = await readCopied(folder, previous);
   let failed = 0;
   const part = await withObjects(config, async (store) => {
     await store.check();
@@ -102,7 +105,7 @@ async function copyObjects(
       () => readRecorded(folder, manifest),
       'Copying objects',
       telling,
-      (object, onBytes) => copyObject(folder, store, object, onBytes),
+      (object, onBytes) => copyObject(folder, store, object, copied.get(object.storeKey), onBytes),
       ({ storeKey, sizeBytes, etag }): Listed => {
         failed += 1;
         return { storeKey, sizeBytes, etag, sha256: null };

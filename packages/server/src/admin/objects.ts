@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fromLine } from '../db/copy-text.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { DamagedArchive, type Manifest, readPart, syncFolder } from './archive.ts';
+import { DamagedArchive, findDamage, type Manifest, readPart, syncFolder } from './archive.ts';
 
 /** The folder of the copies in an archive, which its backups share. */
 export const objectsName = 'objects';
@@ -90,6 +90,19 @@ export async function* readListed(folder: string, { objects }: Pick<Manifest, 'o
 }
 
 /**
+ * The SHA-256 of the copies of an earlier backup, by storeKey, as far as the rows of files may not have it: an ETag of parts proves
+ * nothing. Of none if the list is damaged.
+ */
+export async function readCopied(folder: string, earlier: Manifest | undefined): Promise<ReadonlyMap<string, string>> {
+  const copied = new Map<string, string>();
+  if (earlier?.objects === undefined || (await findDamage(folder, earlier.objects)) !== undefined) return copied;
+  for await (const { storeKey, etag, sha256 } of readListed(folder, earlier)) {
+    if (sha256 !== null && !isMd5(etag)) copied.set(storeKey, sha256);
+  }
+  return copied;
+}
+
+/**
  * Does something with each object, several at once, and shows how far it is.
  * @param read called twice: first to count
  * @param work an `ObjectFailure` concerns one object and is told; anything else ends it all
@@ -158,17 +171,19 @@ export async function* forEachObject<T extends { storeKey: string; sizeBytes: nu
 /**
  * Copies an object into the archive, unless a copy with its bytes is there: under another name until it is verified
  * and on the disk.
+ * @param copied the SHA-256 of the copy that an earlier backup has made, if it is needed to tell whether that is damaged
  * @throws ObjectFailure if the object is gone, has changed, or has not arrived as it was recorded
  */
 export async function copyObject(
   folder: string,
   store: Pick<ObjectStore, 'read'>,
   object: RecordedObject,
+  copied: string | undefined,
   onBytes: (bytes: number) => void,
 ): Promise<Listed> {
   const { storeKey, sizeBytes, etag } = object;
   const path = join(folder, toCopyPath(storeKey));
-  const there = await hashCopy(path, object);
+  const there = await hashCopy(path, object, copied);
   if (there !== undefined) return { storeKey, sizeBytes, etag, sha256: there };
   const found = await store.read(storeKey);
   if (found === undefined) throw new ObjectFailure('its object is not in the object store.');
@@ -232,10 +247,11 @@ export async function checkCopy(folder: string, listed: Listed, onBytes: (bytes:
 }
 
 /** The SHA-256 of a copy that has the bytes of an object; undefined if there is none. */
-async function hashCopy(path: string, object: RecordedObject): Promise<string | undefined> {
+async function hashCopy(path: string, object: RecordedObject, copied?: string): Promise<string | undefined> {
   if ((await stat(path).catch(() => undefined))?.size !== object.sizeBytes) return undefined;
   const facts = await hashFile(path);
-  return facts && findMismatch(object, facts) === undefined ? facts.sha256 : undefined;
+  if (facts === undefined || findMismatch(object, facts) !== undefined) return undefined;
+  return copied === undefined || copied === facts.sha256 ? facts.sha256 : undefined;
 }
 
 export interface Hashed {
@@ -282,5 +298,7 @@ export function startHashes() {
 function findMismatch({ sizeBytes, etag, sha256 }: RecordedObject, found: Hashed): string | undefined {
   if (found.sizeBytes !== sizeBytes) return `${found.sizeBytes} bytes instead of ${sizeBytes}`;
   if (sha256 !== undefined) return found.sha256 === sha256 ? undefined : 'its SHA-256 is another';
-  return !/^[\da-f]{32}$/.test(etag) || found.md5 === etag ? undefined : 'its MD5 is another';
+  return !isMd5(etag) || found.md5 === etag ? undefined : 'its MD5 is another';
 }
+
+const isMd5 = (etag: string): boolean => /^[\da-f]{32}$/.test(etag);

@@ -11,7 +11,14 @@ beforeAll(async () => {
 });
 afterAll(() => service.close());
 
-const tables = ['verifications', 'sessions', 'password_resets', 'invitations'] as const;
+const tables = [
+  'verifications',
+  'sessions',
+  'password_resets',
+  'email_verifications',
+  'invitations',
+  'tickets',
+] as const;
 type Table = (typeof tables)[number];
 
 /** A row that expired this many minutes ago. */
@@ -27,9 +34,13 @@ async function add(table: Table, minutes: number): Promise<void> {
   } else if (table === 'sessions') {
     const insert = 'insert into sessions (id, user_id, token, expires_at) values ($1, $2, $3, $4)';
     await pool.query(insert, [randomUUID(), ada.id, text, expiresAt]);
-  } else if (table === 'password_resets') {
-    const insert = 'insert into password_resets (token_hash, user_id, expires_at) values ($1, $2, $3)';
+  } else if (table === 'password_resets' || table === 'email_verifications') {
+    const insert = `insert into ${table} (token_hash, user_id, expires_at) values ($1, $2, $3)`;
     await pool.query(insert, [bytes, ada.id, expiresAt]);
+  } else if (table === 'tickets') {
+    const insert = `insert into tickets (project_id, id, hash, created_by, max_files, max_bytes, created_at, expires_at)
+                    values ($1, $2, $3, $4, 1, 1, $5, $5)`;
+    await pool.query(insert, [await service.createProject(ada), randomUUID(), bytes, ada.id, expiresAt]);
   } else {
     const projectId = await service.createProject(ada);
     const insert = `insert into invitations (project_id, id, email, role, token_hash, created_by, expires_at)
@@ -47,7 +58,9 @@ test.each<[Table, kept: number, gone: number]>([
   ['verifications', 55, 65],
   ['sessions', 55, 65],
   ['password_resets', 55, 65],
+  ['email_verifications', 55, 65],
   ['invitations', 29 * 24 * 60, 31 * 24 * 60],
+  ['tickets', 29 * 24 * 60, 31 * 24 * 60],
 ])('what has expired of %s goes a while later, so many at a time', async (table, kept, gone) => {
   await add(table, -60);
   await add(table, kept);

@@ -144,6 +144,7 @@ describe('a project with more than half of its quota in unrecorded addresses', (
     service.advance(6 * minute);
     await settle();
     expect((await keysOf(projectId)).sort()).toEqual([kept.storeKey, young.storeKey].sort());
+    expect(await service.deps.limits.find(projectId)).toMatchObject({ storedBytes: 100, presigned: { bytes: 90 } });
     expect(outcome(await record(lost))).toBe('409 upload_missing');
     // An upload so slow that it arrives only now.
     await send('PUT', service.deps.objects.presignPut(lost.storeKey, 900), Buffer.alloc(900, 1));
@@ -230,13 +231,17 @@ describe('unfinished uploads in parts', () => {
     expect(outcome(await record(single))).toBe(200);
   });
 
-  test('can use the space they reserved', async () => {
+  test('can use the space they reserved, and are counted once', async () => {
     const projectId = await createProject(1000);
-    const { body } = await begin(projectId, 1000);
+    const single = await upload(projectId, 400);
+    const { body } = await begin(projectId, 600);
     const signed = await call('POST', `/api/storage/uploads/${body.uploadId}/parts`, { partNumbers: [1] });
-    const put = await send('PUT', signed.body.parts[0].presignedUrl, Buffer.alloc(1000, 1));
+    const put = await send('PUT', signed.body.parts[0].presignedUrl, Buffer.alloc(600, 1));
     const parts = [{ partNumber: 1, etag: String(put.headers.etag) }];
     expect(outcome(await call('POST', `/api/storage/uploads/${body.uploadId}/complete`, { parts }))).toBe(200);
+    service.advance(10_001);
+    expect(await service.deps.limits.find(projectId)).toMatchObject({ storedBytes: 600, openBytes: 0 });
+    expect(outcome(await record(single))).toBe(200);
   });
 
   test('started twenty at a time, only as many as fit begin, and the rest leave nothing in the store', async () => {

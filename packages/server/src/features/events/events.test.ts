@@ -436,6 +436,26 @@ describe('reading', () => {
     }
   });
 
+  test('goes on with the next number once all events have ended, until the project is gone', async () => {
+    const { pool } = service.deps.db;
+    const purge = async () => {
+      while ((await numberEvents(service.deps.db)) > 0);
+      while ((await purgeFeed(service.deps, 100)) > 0);
+      return (await pool.query('select from event_heads where project_id = $1', [projectId])).rowCount;
+    };
+    await createFolder('before');
+    const { cursor } = await after();
+    service.advance(31 * 24 * 3600_000);
+    expect(await purge()).toBe(1);
+    const folder = await createFolder('later');
+    expect((await after(cursor, { key: key.key })).events).toMatchObject([{ data: folder, seq: Number(cursor) + 1 }]);
+    await pool.query('delete from folders where project_id = $1', [projectId]);
+    await pool.query('delete from projects where id = $1', [projectId]);
+    expect(await purge()).toBe(1);
+    service.advance(31 * 24 * 3600_000);
+    expect(await purge()).toBe(0);
+  });
+
   test('ends also for those that a clock has dated in the future, with those that follow them', async () => {
     const day = 24 * 3600_000;
     const purge = async () => {

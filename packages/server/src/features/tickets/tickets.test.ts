@@ -570,6 +570,16 @@ describe('never more than its maker may', () => {
     const types = events.filter((event: { subject: { ticketId?: string } }) => event.subject.ticketId === id);
     expect(types.map(({ type }: { type: string }) => type)).toEqual(['ticket.revoked', 'ticket.created']);
   });
+
+  test('reserves nothing and makes no folder once it is revoked, even where that is not known yet', async () => {
+    const { id, ticket } = await create();
+    expect(outcome(await presign(ticket))).toBe('200');
+    await service.deps.db.pool.query('update tickets set revoked_at = now() where id = $1', [id]);
+    expect(outcome(await presign(ticket))).toBe(dead);
+    const folders = { projectId, parentId: null, paths: ['a'] };
+    expect(outcome(await by(ticket, 'POST', '/api/storage/folders/ensure', folders))).toBe(dead);
+    expect(await sums(id)).toMatchObject({ files: 1, bytes: 5 });
+  });
 });
 
 describe('sees only what it has reserved', () => {
@@ -675,22 +685,25 @@ describe('what it has reserved', () => {
     expect(await sums(id)).toMatchObject({ files: 1, filesOfRows: 1, bytes: 5, bytesOfRows: 5 });
   });
 
-  test('is taken again by an upload that arrives after that, if there is still room', async () => {
-    const { id, ticket } = await create({ maxFiles: 1, expiresIn: 7200 });
-    const late = (await presign(ticket)).body;
-    const objects = service.deps.objects;
-    await look(21 * minute);
-    expect(await sums(id)).toMatchObject({ files: 0 });
-    // A PUT that began in time and took long.
-    await put(objects.presignPut(late.storeKey, 5));
-    const inTheMeantime = (await presign(ticket)).body;
-    expect(outcome(await record(ticket, late.storeKey))).toBe('409 ticket_exhausted');
-    await look(21 * minute);
-    expect(outcome(await record(ticket, late.storeKey))).toBe('200');
-    expect(outcome(await presign(ticket))).toBe('409 ticket_exhausted');
-    expect(await sums(id)).toMatchObject({ files: 1, filesOfRows: 1, bytes: 5, bytesOfRows: 5 });
-    expect(inTheMeantime.storeKey).not.toBe(late.storeKey);
-  });
+  test.each([{ maxFiles: 1 }, { maxBytes: 9 }])(
+    'is taken again by an upload that arrives after that, if there is still room (%j)',
+    async (most) => {
+      const { id, ticket } = await create({ ...most, expiresIn: 7200 });
+      const late = (await presign(ticket)).body;
+      const objects = service.deps.objects;
+      await look(21 * minute);
+      expect(await sums(id)).toMatchObject({ files: 0 });
+      // A PUT that began in time and took long.
+      await put(objects.presignPut(late.storeKey, 5));
+      const inTheMeantime = (await presign(ticket)).body;
+      expect(outcome(await record(ticket, late.storeKey))).toBe('409 ticket_exhausted');
+      await look(21 * minute);
+      expect(outcome(await record(ticket, late.storeKey))).toBe('200');
+      expect(outcome(await presign(ticket))).toBe('409 ticket_exhausted');
+      expect(await sums(id)).toMatchObject({ files: 1, filesOfRows: 1, bytes: 5, bytesOfRows: 5 });
+      expect(inTheMeantime.storeKey).not.toBe(late.storeKey);
+    },
+  );
 
   test('stays while its object is there, which is removed when nobody can record it any more', async () => {
     const { id, ticket } = await create({ maxFiles: 1, expiresIn: 3600 });

@@ -232,6 +232,17 @@ describe('retries', () => {
     await expect.poll(() => ours().length).toBe(1);
     expect(ours()[0]).toMatchObject({ to: [ada.email] });
     expect(ours()[0]?.text).not.toContain('token=');
+    await happen('Three');
+    // It is told once, not once a day until it works.
+    const deps = { ...service.deps, webhookMails: { mayTell: async () => true } };
+    for (const wait of [day, 10 * second, 10 * minute, hour]) {
+      move(wait);
+      await number();
+      await drainWork(service, [webhookWork], { deps });
+    }
+    expect(await deliveries(id)).toMatchObject([{ attempts: 4 }, { attempts: 6 }, { attempts: 6 }]);
+    await service.deps.mail?.idle();
+    expect(ours()).toHaveLength(1);
   });
 
   test('wait as Retry-After says, up to twice the usual, and then the whole endpoint waits', async () => {
@@ -246,6 +257,17 @@ describe('retries', () => {
     await later(3 * second);
     expect(receiver.received.map(named).sort()).toEqual(['One', 'One', 'Two']);
     expect(await deliveries(id, '?state=delivered')).toHaveLength(2);
+  });
+
+  test('do not go on with what else is due once the receiver asks for patience', async () => {
+    await create();
+    receiver.answer = (_, count) => ({ status: count === 1 ? 500 : 429 });
+    for (const name of ['One', 'Two', 'Three']) {
+      await happen(name);
+      // One that fails gets one at a time, so the third is still to be sent when the second is answered.
+      if (name !== 'Two') await deliver();
+    }
+    expect(receiver.received.map(named)).toEqual(['One', 'Two']);
   });
 
   test('do not wait for a clock that ran ahead and has been set back, nor does the endpoint', async () => {
@@ -310,6 +332,14 @@ describe('an endpoint', () => {
     expect(receiver.received).toHaveLength(1);
   });
 
+  test('that answers 410 to a test is disabled as well', async () => {
+    const { id } = await create();
+    receiver.answer = () => ({ status: 410 });
+    await ask('POST', `${webhooks()}/${id}/test`);
+    await deliver();
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: false, disabledReason: 'gone' });
+  });
+
   test('that answers 410 each time it is enabled is told of once a day, and those of a project ten times', async () => {
     receiver.answer = () => ({ status: 410 });
     for (let n = 0; n < 12; n++) {
@@ -369,6 +399,8 @@ describe('an endpoint', () => {
     await deliver();
     expect(receiver.received.map(named)).toEqual(['Folder 0', 'Folder 1', 'Folder 2']);
     await happen('Folder 6');
+    await deliver();
+    expect(receiver.received).toHaveLength(3);
     await later(7 * second);
     expect(receiver.received.map(named)).toEqual(['Folder 0', 'Folder 1', 'Folder 2', 'Folder 2']);
     await later(7 * minute);
@@ -386,6 +418,10 @@ describe('an endpoint', () => {
     expect(first.headers['webhook-signature']).toMatch(/^v1,\S+ v1,\S+$/);
     verify(first, secret);
     verify(first, rotated.secret);
+    await happen('When it is over');
+    await later(hour);
+    expect(receiver.received.pop()?.headers['webhook-signature']).toMatch(/^v1,\S+$/);
+    move(-hour);
     const again = await ask('POST', `${webhooks()}/${id}/rotate`, { overlapSeconds: 0 });
     expect(again.oldSecretUntil).toBeNull();
     await happen('Two');
@@ -402,6 +438,8 @@ describe('an endpoint', () => {
     await happen('One');
     await deliver();
     expect(receiver.received).toEqual([]);
+    const error = 'The secret cannot be read, since CADIZ_SECRET has changed. Rotate it.';
+    expect(await deliveries(id)).toMatchObject([{ state: 'pending', status: null, answer: null, error }]);
     const rotated = await ask('POST', `${webhooks()}/${id}/rotate`, {});
     expect(rotated.oldSecretUntil).toBeNull();
     await later(minute);
@@ -517,6 +555,25 @@ describe('an endpoint', () => {
     await expectProblem(await service.call('GET', `${webhooks()}/${id}`, { as: ada }), 404, 'webhook_not_found');
     const { rows } = await service.deps.db.pool.query('select from webhook_deliveries where endpoint_id = $1', [id]);
     expect(rows).toEqual([]);
+  });
+
+  test('that is disabled, or deleted, has nothing left to do, however much was waiting', async () => {
+    const { id } = await create();
+    const { pool } = service.deps.db;
+    await pool.query(
+      `insert into webhook_deliveries (project_id, endpoint_id, event_id, seq, type, at, due_at)
+       select $1, $2, gen_random_uuid(), n, 'folder.created', now(), now() from generate_series(1, 1001) as n`,
+      [projectId, id],
+    );
+    const states = async () =>
+      (await pool.query('select state, count(*)::int from webhook_deliveries where endpoint_id = $1 group by 1', [id]))
+        .rows;
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
+    await deliver();
+    expect(await states()).toEqual([{ state: 'failed', count: 1001 }]);
+    await ask('DELETE', `${webhooks()}/${id}`);
+    await deliver();
+    expect(await states()).toEqual([]);
   });
 });
 
