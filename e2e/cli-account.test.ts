@@ -150,6 +150,14 @@ describe('credentials', () => {
     expect((await place.ok(['ls'], { env: { CADIZ_API_KEY: `\n ${place.apiKey}\r\n` } })).code).toBe(0);
   });
 
+  test.each(['ada:s3cret', ':s3cret'])('a URL with a password (%s@) is refused, and not repeated', async (who) => {
+    const url = place.service.url.replace('//', `//${who}@`);
+    for (const refused of [await place.cadiz(['login', url]), await place.cadiz(['ls'], { env: { CADIZ_URL: url } })]) {
+      expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('has no user name and no password')]);
+      expect(refused.stderr).not.toContain('s3cret');
+    }
+  });
+
   test('something that is not Cadiz is told once, as the URL that the command knows', async () => {
     const server = createServer((_request, response) => response.writeHead(404).end('Welcome'));
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

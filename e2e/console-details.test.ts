@@ -627,10 +627,13 @@ describe.runIf(triesJourneys)('one file', () => {
     await view.waitFor({ state: 'detached' });
     await expect.poll(focused).toBe('entry');
     await page.keyboard.press('Enter');
+    const answered = page.waitForResponse('**/api/storage/bulk');
     await view.getByRole('button', { name: 'Delete' }).click();
     await view.waitFor({ state: 'detached' });
     await entryOf(page, 'b.txt').waitFor({ state: 'detached' });
     await expect.poll(focused).toBe('H1');
+    // Until then, the message is that of the other file.
+    await answered;
     await page.getByRole('button', { name: 'Undo' }).click();
     // By a key of the list as well.
     await rowOf(page, 'b.txt').click({ position: { x: 60, y: 8 } });

@@ -96,7 +96,9 @@ export async function store(env: NodeJS.ProcessEnv, url: string, service: Stored
 /** `https://media.example.com`, without a path's last slash. @throws Failure */
 export function toServiceUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url || !/^https?:$/.test(url.protocol) || url.username || url.search || url.hash)
+  if (url?.username || url?.password)
+    throw usageFailure('The URL of a service has no user name and no password: cadiz login asks for what it needs.');
+  if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash)
     throw usageFailure(`${text} is not the URL of a service, such as https://media.example.com.`);
   return url.href.replace(/\/+$/, '');
 }

@@ -103,6 +103,7 @@ function Folder(place: Place) {
   const isFailed = failed !== null && listing.total === undefined;
   const hasBars = useBars(isPending && !isFailed);
   const isEmpty = !isPending && entries.length === 0;
+  const isSelecting = selection.count !== 0;
   const isBare = isEmpty && !error && !hasBars && search.q === undefined;
   // What had the focus is gone with the last entry.
   useEffect(() => (isEmpty ? focusList() : undefined), [isEmpty]);
@@ -113,7 +114,7 @@ function Folder(place: Place) {
     ...(!isEmpty && { ArrowDown: focusList, 'Mod+a': selection.all }),
     '/': () => searchField.current?.focus(),
     v: () => setView(search.view === 'grid' ? undefined : 'grid'),
-    ...(selection.count !== 0 ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
+    ...(isSelecting ? { Escape: selection.clear } : search.q !== undefined && { Escape: clearSearch }),
     ...(canChange && { n: createFolder }),
     ...(parent && { 'Mod+ArrowUp': () => void navigate(toFolder(projectId, parent.id)) }),
   });
@@ -138,28 +139,36 @@ function Folder(place: Place) {
           </>
         )}
       </header>
-      {selection.count !== 0 ? (
-        <SelectionBar
-          projectId={projectId}
-          total={total}
-          selection={selection}
-          canChange={canChange}
-          onMove={() => move(selection.chosen)}
-          onRemove={() => remove(selection.chosen)}
-          onShare={() => share(selection.chosen)}
-        />
-      ) : (
-        !isBare && (
-          <div className={`subbar ${search.q === undefined ? '' : 'searching'}`}>
-            <span className="num grow" aria-live="polite">
-              {hasBars ? <Bar width={5} /> : !isPending && toCount(total, search)}
-            </span>
-            {search.q !== undefined && <ScopeSwitch search={search} />}
-            <SortMenu search={search} onSort={onSort} />
-            <span className="between only-wide" />
-            <ViewSwitch shown={search.view} onChange={setView} />
-          </div>
-        )
+      {(isSelecting || !isBare) && (
+        <div
+          className={`subbar ${isSelecting ? 'sel' : search.q === undefined ? '' : 'searching'}`}
+          {...(isSelecting && { role: 'toolbar', 'aria-label': files.selection })}
+        >
+          {isSelecting && <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />}
+          {/* One element in both cases: screen readers say what is put into it, not what comes with it. */}
+          <span className={`num ${isSelecting ? 'med' : 'grow'}`} role="status">
+            {isSelecting && files.selected(selection.count, countExcepted(selection.chosen))}
+            {!isSelecting && (hasBars ? <Bar width={5} /> : !isPending && toCount(total, search))}
+          </span>
+          {isSelecting ? (
+            <SelectionButtons
+              projectId={projectId}
+              total={total}
+              selection={selection}
+              canChange={canChange}
+              onMove={() => move(selection.chosen)}
+              onRemove={() => remove(selection.chosen)}
+              onShare={() => share(selection.chosen)}
+            />
+          ) : (
+            <>
+              {search.q !== undefined && <ScopeSwitch search={search} />}
+              <SortMenu search={search} onSort={onSort} />
+              <span className="between only-wide" />
+              <ViewSwitch shown={search.view} onChange={setView} />
+            </>
+          )}
+        </div>
       )}
       {isFailed && (
         <div className="scroll fallback">
@@ -350,7 +359,7 @@ function ViewSwitch({ shown, onChange }: ViewSwitchProps) {
   );
 }
 
-interface SelectionBarProps {
+interface SelectionButtonsProps {
   projectId: string;
   total: number | null | undefined;
   selection: EntrySelection;
@@ -360,10 +369,18 @@ interface SelectionBarProps {
   onShare: () => void;
 }
 
-/** Takes the place of the line above the list while something is chosen. On phones, what can be done with it is below the list. */
-function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove, onShare }: SelectionBarProps) {
+/** What can be done with what is chosen, in the line above the list; on phones, it is below the list. */
+function SelectionButtons({
+  projectId,
+  total,
+  selection,
+  canChange,
+  onMove,
+  onRemove,
+  onShare,
+}: SelectionButtonsProps) {
   const { files } = text;
-  const { count, chosen, isEverything, everything } = selection;
+  const { chosen, isEverything, everything } = selection;
   const shared = toShared(chosen).length;
   // The sizes of folders are not known.
   const isKnown = !isEverything && chosen.entries.every(({ kind }) => kind === 'file');
@@ -374,11 +391,7 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
     return () => void requestAnimationFrame(focusList);
   }, [isEverything]);
   return (
-    <div className="subbar sel" role="toolbar" aria-label={files.selection}>
-      <IconButton icon={X} size="s" label={files.clearSelection} onClick={selection.clear} />
-      <b className="num" role="status">
-        {files.selected(count, countExcepted(chosen))}
-      </b>
+    <>
       {isKnown && <span className="num second">{formatBytes(bytes)}</span>}
       <span className="grow">
         {everything && (
@@ -420,6 +433,6 @@ function SelectionBar({ projectId, total, selection, canChange, onMove, onRemove
           </Button>
         </>
       )}
-    </div>
+    </>
   );
 }

@@ -11,6 +11,7 @@ import { membersQuery, useUser } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { Expiry, isEnded } from './expiry.tsx';
 import { FolderPath } from './folder-path.tsx';
+import './tables.css';
 
 /** What can be asked about a key. */
 export type About = 'rotate' | 'revoke' | 'uploads' | 'leak';

@@ -10,6 +10,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { formatBytes } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { FileName } from '../files/file-name.tsx';
+import './tables.css';
 
 type UploadsPage = Answer<'listKeyUploads'>;
 type Upload = UploadsPage['files'][number];

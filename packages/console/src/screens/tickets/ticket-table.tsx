@@ -6,6 +6,7 @@ import { formatBytes, formatCount, formatMoment } from '../../format.ts';
 import { text } from '../../text/text.ts';
 import { FolderPath } from '../keys/folder-path.tsx';
 import { stateOf, type TicketState } from './ticket-state.ts';
+import '../keys/tables.css';
 
 const tones: Record<TicketState, Tone> = {
   live: 'live',

@@ -268,6 +268,16 @@ it('is in the queue when it is answered, and no more when it is done', async () 
   expect(await queued()).toEqual([]);
 });
 
+it('is tried again when it is asked for once more after it was given up', async () => {
+  await ask(true);
+  await run();
+  const { body } = await ask(true);
+  await service.deps.db.pool.query("update work set state = 'dead' where project_id = $1", [projectId]);
+  expect(await ask(true)).toMatchObject({ status: 409, body: { code: 'reconciliation_running' } });
+  await run();
+  expect(await look(body.id)).toMatchObject({ state: 'done' });
+});
+
 it('answers 404 where there is none, and 400 for a wrong request', async () => {
   expect(await look()).toMatchObject({ code: 'reconciliation_not_found' });
   expect(await look(randomUUID())).toMatchObject({ code: 'reconciliation_not_found' });
