@@ -338,6 +338,8 @@ describe('an endpoint', () => {
     await ask('POST', `${webhooks()}/${id}/test`);
     await deliver();
     expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: false, disabledReason: 'gone' });
+    // The next test counts what it sends.
+    await service.deps.mail?.idle();
   });
 
   test('that answers 410 each time it is enabled is told of once a day, and those of a project ten times', async () => {
