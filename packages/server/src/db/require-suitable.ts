@@ -33,7 +33,7 @@ export async function requireSuitable(pool: pg.Pool): Promise<string> {
   return settings.version;
 }
 
-/** The reason, as that of an error; undefined if there is none. */
+/** Why the server or the database cannot be used; undefined if it can. */
 function findUnsuitable({ told, encoding, dates, ordinary }: ServerSettings): string | undefined {
   // A warning is how PostgreSQL reports a commit that was not replicated.
   if (told === 'error') return 'its client_min_messages is error; set it to warning or remove it';
