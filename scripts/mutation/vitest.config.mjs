@@ -39,6 +39,7 @@ export default defineConfig({
         : process.env.MUTATE_MATRIX
           ? matrix
           : (plan[file] ?? []),
+    globalSetup: './scripts/test-folder.mjs',
     pool: 'forks',
     // As many modules run in parallel as there are processors.
     maxWorkers: 1,

@@ -3,8 +3,7 @@ import pg from 'pg';
 import { templatePath } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase } from '../src/db/open.ts';
-import { type Opened, onDisk } from './embedded-database.ts';
-import { findMigrated } from './migrated-database.ts';
+import { type Opened, onDisk, openMigrated } from './embedded-database.ts';
 
 const serverUrl = process.env.TEST_DATABASE_URL;
 
@@ -26,7 +25,8 @@ export const testableKinds: Database['kind'][] =
 export async function openTestDatabase(
   kind: Database['kind'] = serverUrl ? 'postgres' : 'embedded',
 ): Promise<Database> {
-  const database = await open(kind === 'postgres' ? onServer() : onDisk(await findMigrated()));
+  if (kind === 'embedded') return openMigrated();
+  const database = await open(onServer());
   await migrate(database.pool);
   return database;
 }

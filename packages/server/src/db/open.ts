@@ -6,7 +6,7 @@ import type { Trace } from '../telemetry/trace.ts';
 import { checkpointRegularly } from './checkpoint-embedded.ts';
 import { Client, type ClientConfig, UnnamedClient } from './client.ts';
 import { DatabaseUnreachable } from './database-errors.ts';
-import { openEmbedded } from './embedded.ts';
+import { type EmbeddedDatabase, openEmbedded } from './embedded.ts';
 import { type Link, watchLink } from './link.ts';
 import {
   createListingLane,
@@ -110,7 +110,11 @@ export function openDatabase(settings: DatabaseSettings): Promise<Database> {
 }
 
 async function openOnDisk({ dataDir, listings }: EmbeddedSettings): Promise<Database> {
-  const embedded = await openEmbedded(dataDir);
+  return overEmbedded(await openEmbedded(dataDir), listings);
+}
+
+/** The database in an embedded one, which is closed with it. */
+export function overEmbedded(embedded: EmbeddedDatabase, listings?: ListingLimits): Promise<Database> {
   const notifications = createSessionNotifications();
   const pool = createPool({
     // PGlite has only one session, so its users queue here.
