@@ -113,8 +113,8 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
       return written;
     },
     flush: async () => {
-      await written;
-      if (dirty) synced = synced.then(() => attempt(() => file.datasync()));
+      // Before any wait: what is appended meanwhile is not part of this sync.
+      if (dirty) synced = Promise.all([written, synced]).then(() => attempt(() => file.datasync()));
       dirty = false;
       await synced;
     },
