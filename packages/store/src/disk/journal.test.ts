@@ -376,6 +376,16 @@ test('what is appended while another sync begins is synced by the next', async (
   await journal.close();
 });
 
+test('a transaction can have more changes than a call takes arguments', async () => {
+  const folder = folderOfTest();
+  const journal = await createJournal(journalOf(folder), (error) => expect.unreachable(String(error)));
+  await journal.append({ journal: 2, history: 'h', sequence: 0 });
+  const changes = Array.from({ length: 150_000 }, (_, at): Change => ['uploads', `${at}`]);
+  await journal.append({ sequence: 1, changes });
+  await journal.close();
+  expect(await rebuild(folder)).toEqual([]);
+});
+
 test('after kill -9 every acknowledged change is in the journal', async () => {
   const folder = folderOfTest();
   const running = await startProcess(folder);
