@@ -121,7 +121,7 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
     bytes: () => bytes,
     hasFailed: () => failed,
     close: async () => {
-      await written;
+      await Promise.all([written, synced]);
       // Also if it has failed: a handle must not be collected while it is open.
       await file.close().catch(fail);
     },

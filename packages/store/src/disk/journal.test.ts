@@ -376,6 +376,16 @@ test('what is appended while another sync begins is synced by the next', async (
   await journal.close();
 });
 
+test('a journal that is closed while it is synced has not failed', async () => {
+  const failures: unknown[] = [];
+  const journal = await createJournal(join(folderOfTest(), 'j'), (error) => failures.push(error));
+  void journal.append({ sequence: 1, changes: [] });
+  const syncing = journal.flush();
+  await journal.close();
+  await syncing;
+  expect(failures).toEqual([]);
+});
+
 test('a transaction can have more changes than a call takes arguments', async () => {
   const folder = folderOfTest();
   const journal = await createJournal(journalOf(folder), (error) => expect.unreachable(String(error)));
