@@ -52,6 +52,6 @@ function toLong({ files, folders }: Listed): string {
       printable(path),
     ]),
   ];
-  const width = Math.max(0, ...rows.map(([size = '']) => size.length));
+  const width = rows.reduce((most, [size = '']) => Math.max(most, size.length), 0);
   return toTable(rows.map(([size = '', ...rest]) => [size.padStart(width), ...rest]));
 }

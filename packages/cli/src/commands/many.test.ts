@@ -104,3 +104,18 @@ test('rm counts once what is in a folder that it deletes as well, and leaves out
   const { folders, folderIds } = JSON.parse((await cadiz('rm', '-ry', '--json', ...paths)).stdout);
   expect([folders, folderIds.length]).toEqual([4, 2]);
 });
+
+test('ls takes more files than a call takes arguments', async () => {
+  const file = { fileSize: 5, createdAt: '2027-01-31T12:00:00.000Z', mimeType: 'text/plain', fileName: 'a.txt' };
+  const files = Array.from({ length: 1000 }, (_, at) => ({ ...file, id: `${at}` }));
+  const pages = 150;
+  served.intercept = ({ url }) => {
+    const { pathname, searchParams } = new URL(url);
+    if (pathname !== '/api/storage/list') return undefined;
+    const page = Number(searchParams.get('cursor') ?? 1);
+    return Response.json({ files, folders: [], nextCursor: page < pages ? String(page + 1) : null });
+  };
+  const { code, stdout, stderr } = await cadiz('ls', '-l', 'cadiz:/');
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+  expect(stdout.split('\n')).toHaveLength(pages * files.length + 1);
+});

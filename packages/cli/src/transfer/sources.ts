@@ -46,13 +46,18 @@ export async function readSources(
     const { files, folders, leftOut } = await readLocalTree(from, { followLinks: how.links, filter: how.filter });
     sources.folders.push(name);
     if (name && how.filter.selects(name, true)) sources.allFolders.push({ path: name });
-    sources.allFolders.push(...folders.map(({ path }) => ({ path: joinPath(name, path) })));
-    sources.files.push(...files.map((entry) => ({ entry, path: joinPath(name, entry.path) })));
+    addAll(sources.allFolders, folders, ({ path }) => ({ path: joinPath(name, path) }));
+    addAll(sources.files, files, (entry) => ({ entry, path: joinPath(name, entry.path) }));
     // A folder that cannot be read at all is left out by its own path.
     const pathOf = (path: string) => (path === from ? arg : joinPath(name, path));
-    sources.leftOut.push(...leftOut.map((one) => ({ ...one, path: pathOf(one.path) })));
+    addAll(sources.leftOut, leftOut, (one) => ({ ...one, path: pathOf(one.path) }));
   }
   return sources;
+}
+
+/** One by one: a folder can hold more than a call takes arguments. */
+function addAll<From, To>(to: To[], from: readonly From[], toAdded: (one: From) => To): void {
+  for (const one of from) to.push(toAdded(one));
 }
 
 /** From this many files on, a whole folder is listed rather than each of them looked up. */
@@ -85,9 +90,9 @@ export async function readThere(
     const { folder } = await findIn(client, target, name);
     if (!folder) continue;
     const beneath = await readRemoteTree(client, folder.id);
-    there.files.push(...beneath.files.map(({ path, file }) => ({ path: joinPath(name, path), file })));
+    addAll(there.files, beneath.files, ({ path, file }) => ({ path: joinPath(name, path), file }));
     there.folders.push({ path: name, folder });
-    there.folders.push(...beneath.folders.map(({ path, folder }) => ({ path: joinPath(name, path), folder })));
+    addAll(there.folders, beneath.folders, ({ path, folder }) => ({ path: joinPath(name, path), folder }));
   }
   return toThere(there);
 }

@@ -23,7 +23,8 @@ export async function storeObject(
   const path = await checkCopy(folder, listed, () => undefined);
   const found = await store.head(storeKey);
   if (found?.sizeBytes === sizeBytes && found.etag === etag) return etag;
-  const isWhole = countPartsOf(etag) === 0 && sizeBytes <= maxWholeBytes;
+  // Of nothing there are no parts, whatever uploaded it.
+  const isWhole = sizeBytes === 0 || (countPartsOf(etag) === 0 && sizeBytes <= maxWholeBytes);
   if (isWhole) return store.put(storeKey, toContent(path, { start: 0, sizeBytes, sha256: sha256 ?? '' }, onBytes));
   return storeParts(store, storeKey, path, await planParts(path, sizeBytes, etag), onBytes);
 }

@@ -21,8 +21,8 @@ export interface Found {
 const readyAtOnce = 500;
 
 /**
- * Makes due work ready, including work whose lease expired because its process died or stalled. Writes nothing if
- * nothing is due.
+ * Makes due work ready, including work whose lease expired because its process died or stalled. After too many attempts that is
+ * given up, unless it was enqueued again in the meantime. Writes nothing if nothing is due.
  */
 export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Promise<Found> {
   const { rows } = await pool.query<{ kind: string; projectId: string | null; id: string; state: string }>({
@@ -33,7 +33,8 @@ export async function lookForWork(pool: pg.Pool, kinds: readonly string[]): Prom
         order by due_at limit ${readyAtOnce} for update skip locked
       ), changed as (
         update work set
-          state = case when lease is not null and attempts >= ${maxAttempts} then 'dead' else 'ready' end,
+          state = case when lease is not null and again_at is null and attempts >= ${maxAttempts} then 'dead' else 'ready' end,
+          attempts = case when again_at is not null and attempts >= ${maxAttempts} then 0 else attempts end,
           last_error = case when lease is null then last_error
                        else 'The process that did it ended, or stalled, before it was done.' end,
           lease = null, again_at = null

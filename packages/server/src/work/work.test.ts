@@ -330,6 +330,17 @@ describe.each(testableKinds)('the work queue (%s)', (kindOfDatabase) => {
       expect(await listDeadLetters(db, 1)).toMatchObject([{ error: expect.stringContaining('ended, or stalled') }]);
     });
 
+    test('and that somebody asked for meanwhile is not given up when it has ended its process, either', async () => {
+      await put('a');
+      for (let attempt = 1; attempt <= maxAttempts; attempt++) {
+        await claimOne();
+        if (attempt === maxAttempts) await put('a');
+        await pass(61);
+      }
+      expect((await lookForWork(db.pool, ['test'])).dead).toEqual([]);
+      expect(await claimOne()).toMatchObject({ id: 'a', attempt: 1 });
+    });
+
     test('because its store does not answer waits as a whole kind, counts no attempt, and goes on by itself', async () => {
       let isDown = true;
       const ids = Array.from({ length: 40 }, (_, n) => `s${n}`);

@@ -113,15 +113,15 @@ function writeOn(file: FileHandle, from: number, onFailure: (error: unknown) => 
       return written;
     },
     flush: async () => {
-      await written;
-      if (dirty) synced = synced.then(() => attempt(() => file.datasync()));
+      // Before any wait: what is appended meanwhile is not part of this sync.
+      if (dirty) synced = Promise.all([written, synced]).then(() => attempt(() => file.datasync()));
       dirty = false;
       await synced;
     },
     bytes: () => bytes,
     hasFailed: () => failed,
     close: async () => {
-      await written;
+      await Promise.all([written, synced]);
       // Also if it has failed: a handle must not be collected while it is open.
       await file.close().catch(fail);
     },

@@ -10,10 +10,11 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createPresigner } from '@cadiz/sigv4';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { breakRecord } from '../../test/damage.ts';
 import { beginUpload, sendPart } from '../../test/multipart.ts';
 import {
@@ -356,6 +357,43 @@ test('a journal that has missed a change is replaced', async () => {
   await journal.close();
   expect([...(await replay(folder)).keys()].sort()).toEqual(['buckets missed', 'buckets one', 'buckets three']);
   await index.close();
+});
+
+test('what is appended while another sync begins is synced by the next', async () => {
+  const folder = folderOfTest();
+  const probe = await open('/dev/null');
+  const syncing = vi.spyOn(Object.getPrototypeOf(probe), 'datasync');
+  onTestFinished(() => syncing.mockRestore());
+  await probe.close();
+  const journal = await createJournal(join(folder, 'j'), (error) => expect.unreachable(String(error)));
+  void journal.append({ sequence: 1, changes: [] });
+  const first = journal.flush();
+  void journal.append({ sequence: 2, changes: [] });
+  await first;
+  syncing.mockClear();
+  await journal.flush();
+  expect(syncing).toHaveBeenCalledOnce();
+  await journal.close();
+});
+
+test('a journal that is closed while it is synced has not failed', async () => {
+  const failures: unknown[] = [];
+  const journal = await createJournal(join(folderOfTest(), 'j'), (error) => failures.push(error));
+  void journal.append({ sequence: 1, changes: [] });
+  const syncing = journal.flush();
+  await journal.close();
+  await syncing;
+  expect(failures).toEqual([]);
+});
+
+test('a transaction can have more changes than a call takes arguments', async () => {
+  const folder = folderOfTest();
+  const journal = await createJournal(journalOf(folder), (error) => expect.unreachable(String(error)));
+  await journal.append({ journal: 2, history: 'h', sequence: 0 });
+  const changes = Array.from({ length: 150_000 }, (_, at): Change => ['uploads', `${at}`]);
+  await journal.append({ sequence: 1, changes });
+  await journal.close();
+  expect(await rebuild(folder)).toEqual([]);
 });
 
 test('after kill -9 every acknowledged change is in the journal', async () => {

@@ -100,7 +100,8 @@ async function replay(path: string, tables: IndexTables, onLoss: (loss: Loss) =>
       onLoss({ subject: 'journal', sentence: `${lacking}: what they replaced or deleted may be back` });
     }
     sequence = entry.sequence;
-    changes.push(...entry.changes);
+    // One by one: a transaction can have more changes than a call takes arguments.
+    for (const change of entry.changes) changes.push(change);
     if (changes.length >= changesOfATurn) await applyAll();
   }
   await applyAll();

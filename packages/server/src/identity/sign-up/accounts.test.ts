@@ -294,6 +294,16 @@ describe('sessions', () => {
     expect(outcome(await open.call('POST', '/api/auth/sign-out', { headers: { Cookie: cookie } }))).toBe(200);
   });
 
+  test('a sign-up ends the session that the browser had, and a refused one does not (checklist 4)', async () => {
+    const Cookie = cookieOf(await signUp(open));
+    const email = newEmail();
+    expect(outcome(await signUp(open, { email }, { Cookie }))).toBe(200);
+    expect((await getSession(open, Cookie)).text).toBe('null');
+    const other = cookieOf(await signUp(open));
+    expect(outcome(await signUp(open, { email }, { Cookie: other }))).toBe('409 account_exists');
+    expect((await getSession(open, other)).body.user.email).not.toBe(email);
+  });
+
   test('signing out ends this session and no other', async () => {
     const email = newEmail();
     const here = cookieOf(await signUp(open, { email }));

@@ -6,6 +6,7 @@ import { Problem } from '../../problem.ts';
 import type { Browser, InBrowser, Keeping } from '../browser.ts';
 import { rememberDevice } from '../known-devices.ts';
 import { requireUncommonPassword } from '../passwords/common-passwords.ts';
+import { endKeptSession } from '../sessions/end-sessions.ts';
 import { startSession } from '../sessions/start-session.ts';
 import { toUserView, type UserRow } from '../user-view.ts';
 import { createAccount, type NewAccount } from '../users/create-account.ts';
@@ -17,7 +18,7 @@ type SignUpDeps = Pick<Deps, 'db' | 'now' | 'config' | 'secret' | 'setup' | 'pas
 
 /**
  * Creates an account with a password, and signs in to it. One transaction creates the account, its first session, the
- * membership from an invitation, and the audit events. If there is a mail server, a message is sent to verify the
+ * membership from an invitation, and the audit events, and ends the session that the browser already has. If there is a mail server, a message is sent to verify the
  * e-mail address; only what `requireProvenEmail` guards has to wait for that.
  */
 export async function signUp(
@@ -51,7 +52,9 @@ async function makeAccount(
     return await db.transaction(async (trx) => {
       const at = now();
       const user = await createAccount(trx, at, account);
-      return { user, token: await startSession(trx, at, user.id, visitor) };
+      const token = await startSession(trx, at, user.id, visitor);
+      await endKeptSession(trx, visitor.browser.kept.session);
+      return { user, token };
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
