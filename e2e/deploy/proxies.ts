@@ -21,7 +21,7 @@ export const behindProxy = {
   TRUSTED_PROXIES: '127.0.0.1',
 };
 
-export type ProxyName = 'haproxy' | 'nginx';
+export type ProxyName = 'haproxy' | 'nginx' | 'apache' | 'caddy';
 
 export interface RunningProxy {
   httpPort: number;
@@ -47,10 +47,17 @@ export async function startProxy(name: ProxyName, folder: string, behind: Behind
   const [httpPort = 0, httpsPort = 0] = await freePorts(2);
   const certificate = await makeCertificate(folder);
   const file = join(folder, name);
-  const toText = { haproxy: toHaproxy, nginx: toNginx }[name];
+  const toText = { haproxy: toHaproxy, nginx: toNginx, apache: toApache, caddy: toCaddy }[name];
   await writeFile(file, toText(folder, { ...behind, httpPort, httpsPort }));
-  const args = { haproxy: ['-db', '-f', file], nginx: ['-p', folder, '-c', file, '-g', 'daemon off;'] }[name];
-  const child = spawn(name, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const [program, ...args] = {
+    haproxy: ['haproxy', '-db', '-f', file] as const,
+    nginx: ['nginx', '-p', folder, '-c', file, '-g', 'daemon off;'] as const,
+    apache: ['apache2', '-D', 'FOREGROUND', '-f', file] as const,
+    caddy: ['caddy', 'run', '--adapter', 'caddyfile', '--config', file] as const,
+  }[name];
+  // Caddy keeps files of its own.
+  const env = { ...process.env, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], env });
   let output = '';
   for (const stream of [child.stdout, child.stderr])
     stream.on('data', (text) => {
@@ -65,12 +72,17 @@ export async function startProxy(name: ProxyName, folder: string, behind: Behind
     httpPort,
     httpsPort,
     ca: await readFile(certificate, 'utf8'),
-    output: () => output + (name === 'nginx' ? readFileSync(join(folder, 'access.log'), 'utf8') : ''),
+    output: () => output + (hasLogFile(name) ? readFileSync(join(folder, 'access.log'), 'utf8') : ''),
     async close() {
       child.kill('SIGTERM');
       await ended;
     },
   };
+}
+
+/** Whether it writes about requests to a file, and not to its output. */
+function hasLogFile(name: ProxyName): boolean {
+  return name === 'nginx' || name === 'apache';
 }
 
 async function makeCertificate(folder: string): Promise<string> {
@@ -108,6 +120,61 @@ function toNginx(folder: string, { httpPort, httpsPort, services, store }: Ports
     ['/var/log/nginx/cadiz.log', join(folder, 'access.log')],
     ['/etc/nginx/cadiz.crt', join(folder, 'cadiz.crt')],
     ['/etc/nginx/cadiz.key', join(folder, 'cadiz.key')],
+    ['127.0.0.1:4000', `127.0.0.1:${services[0]}`],
+    ['127.0.0.1:4001', `127.0.0.1:${store}`],
+  ]);
+}
+
+/** The modules that the file asks for, and what Debian's own configuration sets. */
+function toApache(folder: string, { httpPort, httpsPort, services, store }: Ports): string {
+  const needed = ['headers', 'http2', 'macro', 'proxy', 'proxy_http', 'ssl'];
+  const ownModules = [
+    'mpm_event',
+    'authz_core',
+    'alias',
+    'env',
+    'filter',
+    'deflate',
+    'mime',
+    'reqtimeout',
+    'socache_shmcb',
+  ];
+  const lines = [...ownModules, ...needed].map(
+    (module) => `LoadModule ${module}_module /usr/lib/apache2/modules/mod_${module}.so`,
+  );
+  const paths = [
+    `PidFile ${join(folder, 'apache.pid')}`,
+    `ErrorLog ${join(folder, 'access.log')}`,
+    'TypesConfig /etc/mime.types',
+  ];
+  const people = ['User www-data', 'Group www-data', 'ServerName localhost'];
+  const ports = [httpPort, httpsPort].map((port) => `Listen 127.0.0.1:${port}`);
+  const defaults = ['deflate', 'reqtimeout'].map((module) => `Include /etc/apache2/mods-available/${module}.conf`);
+  const site = readDeployed('apache/cadiz.conf', [
+    ['*:80', `*:${httpPort}`],
+    ['*:443', `*:${httpsPort}`],
+    ['/var/log/apache2/cadiz.log', join(folder, 'access.log')],
+    ['/etc/apache2/cadiz.crt', join(folder, 'cadiz.crt')],
+    ['/etc/apache2/cadiz.key', join(folder, 'cadiz.key')],
+    ['127.0.0.1:4000', `127.0.0.1:${services[0]}`],
+    ['127.0.0.1:4001', `127.0.0.1:${store}`],
+  ]);
+  return [...lines, ...paths, ...people, ...ports, ...defaults, site].join('\n');
+}
+
+function toCaddy(folder: string, { httpPort, httpsPort, services, store }: Ports): string {
+  const options = [
+    'admin off',
+    'servers {',
+    '\tprotocols h1 h2',
+    '}',
+    `http_port ${httpPort}`,
+    `https_port ${httpsPort}`,
+    'default_bind 127.0.0.1',
+  ];
+  return readDeployed('caddy/Caddyfile', [
+    [/^\{$/m, ['{', ...options].join('\n\t')],
+    [/^\tlog$/gm, `\tlog\n\ttls ${join(folder, 'cadiz.crt')} ${join(folder, 'cadiz.key')}`],
     ['127.0.0.1:4000', `127.0.0.1:${services[0]}`],
     ['127.0.0.1:4001', `127.0.0.1:${store}`],
   ]);
