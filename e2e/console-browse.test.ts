@@ -433,6 +433,34 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await expect.poll(() => rowOf(page, 'one.txt').evaluate((row) => row.contains(document.activeElement))).toBe(true);
     await page.keyboard.press('x');
     await page.getByText('1 selected').waitFor();
+    // In the other view as well.
+    await page.keyboard.press('v');
+    await expect.poll(() => tileOf(page, 'one.txt').evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('v');
+    await expect.poll(() => rowOf(page, 'two.txt').evaluate((row) => row.contains(document.activeElement))).toBe(true);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('goes on at what comes after a range that is deleted, and deletes only once while the key is held', async () => {
+    const { projectId, cadiz } = await createFilled('What comes next');
+    await fill(cadiz, numbered(9));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const hasFocus = (name: string) => rowOf(page, name).evaluate((row) => row.contains(document.activeElement));
+    const shown = () => page.locator('.list .open').allTextContents();
+    await rowOf(page, 'file 0.txt').click();
+    for (const key of ['Escape', 'ArrowDown', 'Shift+ArrowDown', 'Shift+ArrowDown']) await page.keyboard.press(key);
+    await page.getByText('3 selected').waitFor();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'file 3.txt').waitFor({ state: 'detached' });
+    await expect.poll(() => hasFocus('file 4.txt')).toBe(true);
+    // Pressing a key that is down already is what a keyboard does while it is held.
+    for (let times = 0; times < 4; times++) await page.keyboard.down('Delete');
+    await page.keyboard.up('Delete');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => hasFocus('file 6.txt')).toBe(true);
+    await expect.poll(shown).toEqual(['file 0.txt', 'file 5.txt', 'file 6.txt', 'file 7.txt', 'file 8.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
