@@ -1365,6 +1365,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'b.txt').click();
     await page.keyboard.press('Delete');
     await rowOf(page, 'b.txt').waitFor({ state: 'detached' });
+    // The message is still about the one before, which nobody means now.
+    await expect.poll(() => page.locator('.toast').allInnerTexts()).toEqual(['1 item moved to the trash']);
     await page.keyboard.press('Control+z');
     hold.release();
     await page.getByText('Taken back').waitFor();
@@ -1388,6 +1390,35 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
     await page.keyboard.press('Control+z');
     await rowOf(page, 'a.txt').waitFor();
+    await page.context().close();
+  });
+
+  test('says that something is deleted or moved if only the answer was lost, and that it is not if nothing arrived', async () => {
+    const { projectId, cadiz } = await createFilled('Lost answers');
+    const { id } = await cadiz.folders.create('Kept');
+    await fill(cadiz, ['a.txt', 'b.txt', 'c.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.keyboard.press('Delete');
+    await page.getByText('1 item moved to the trash').waitFor();
+    await rowOf(page, 'b.txt').dragTo(rowOf(page, 'Kept'));
+    await page.getByText('1 item moved to Kept').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['Kept', 'c.txt']);
+    await page.unroute('**/api/storage/bulk');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => namesIn(cadiz, id)).toEqual([]);
+    await page.keyboard.press('Control+z');
+    await rowOf(page, 'a.txt').waitFor();
+
+    await page.route('**/api/storage/bulk', (route) => route.abort());
+    await rowOf(page, 'c.txt').click();
+    await page.keyboard.press('Delete');
+    await page.getByText(/reach/).waitFor();
+    await rowOf(page, 'c.txt').waitFor();
     await page.context().close();
   });
 
