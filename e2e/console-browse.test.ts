@@ -433,6 +433,34 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await expect.poll(() => rowOf(page, 'one.txt').evaluate((row) => row.contains(document.activeElement))).toBe(true);
     await page.keyboard.press('x');
     await page.getByText('1 selected').waitFor();
+    // In the other view as well.
+    await page.keyboard.press('v');
+    await expect.poll(() => tileOf(page, 'one.txt').evaluate((one) => one.contains(document.activeElement))).toBe(true);
+    await page.keyboard.press('ArrowRight');
+    await page.keyboard.press('v');
+    await expect.poll(() => rowOf(page, 'two.txt').evaluate((row) => row.contains(document.activeElement))).toBe(true);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('goes on at what comes after a range that is deleted, and deletes only once while the key is held', async () => {
+    const { projectId, cadiz } = await createFilled('What comes next');
+    await fill(cadiz, numbered(9));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const hasFocus = (name: string) => rowOf(page, name).evaluate((row) => row.contains(document.activeElement));
+    const shown = () => page.locator('.list .open').allTextContents();
+    await rowOf(page, 'file 0.txt').click();
+    for (const key of ['Escape', 'ArrowDown', 'Shift+ArrowDown', 'Shift+ArrowDown']) await page.keyboard.press(key);
+    await page.getByText('3 selected').waitFor();
+    await page.keyboard.press('Delete');
+    await rowOf(page, 'file 3.txt').waitFor({ state: 'detached' });
+    await expect.poll(() => hasFocus('file 4.txt')).toBe(true);
+    // Pressing a key that is down already is what a keyboard does while it is held.
+    for (let times = 0; times < 4; times++) await page.keyboard.down('Delete');
+    await page.keyboard.up('Delete');
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => hasFocus('file 6.txt')).toBe(true);
+    await expect.poll(shown).toEqual(['file 0.txt', 'file 5.txt', 'file 6.txt', 'file 7.txt', 'file 8.txt']);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
@@ -1337,6 +1365,8 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await rowOf(page, 'b.txt').click();
     await page.keyboard.press('Delete');
     await rowOf(page, 'b.txt').waitFor({ state: 'detached' });
+    // The message is still about the one before, which nobody means now.
+    await expect.poll(() => page.locator('.toast').allInnerTexts()).toEqual(['1 item moved to the trash']);
     await page.keyboard.press('Control+z');
     hold.release();
     await page.getByText('Taken back').waitFor();
@@ -1360,6 +1390,35 @@ describe.runIf(triesJourneys)('the file browser', () => {
     expect(await namesIn(cadiz, null)).toEqual(['b.txt', 'c.txt']);
     await page.keyboard.press('Control+z');
     await rowOf(page, 'a.txt').waitFor();
+    await page.context().close();
+  });
+
+  test('says that something is deleted or moved if only the answer was lost, and that it is not if nothing arrived', async () => {
+    const { projectId, cadiz } = await createFilled('Lost answers');
+    const { id } = await cadiz.folders.create('Kept');
+    await fill(cadiz, ['a.txt', 'b.txt', 'c.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await rowOf(page, 'a.txt').click();
+    await page.route('**/api/storage/bulk', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await page.keyboard.press('Delete');
+    await page.getByText('1 item moved to the trash').waitFor();
+    await rowOf(page, 'b.txt').dragTo(rowOf(page, 'Kept'));
+    await page.getByText('1 item moved to Kept').waitFor();
+    expect(await namesIn(cadiz, null)).toEqual(['Kept', 'c.txt']);
+    await page.unroute('**/api/storage/bulk');
+    await page.keyboard.press('Control+z');
+    await expect.poll(() => namesIn(cadiz, id)).toEqual([]);
+    await page.keyboard.press('Control+z');
+    await rowOf(page, 'a.txt').waitFor();
+
+    await page.route('**/api/storage/bulk', (route) => route.abort());
+    await rowOf(page, 'c.txt').click();
+    await page.keyboard.press('Delete');
+    await page.getByText(/reach/).waitFor();
+    await rowOf(page, 'c.txt').waitFor();
     await page.context().close();
   });
 

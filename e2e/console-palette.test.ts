@@ -496,6 +496,31 @@ describe.runIf(triesJourneys)('from everywhere', () => {
     await page.keyboard.press('Shift+U');
     await tray.getByRole('listitem').waitFor({ state: 'detached' });
 
+    // Caps Lock is on, and then the letters are those of another script.
+    await page.locator('h1').focus();
+    const press = (init: { key: string; code: string; ctrlKey?: boolean }) =>
+      page.evaluate(
+        (init) =>
+          document.activeElement?.dispatchEvent(
+            new KeyboardEvent('keydown', { bubbles: true, cancelable: true, ...init }),
+          ),
+        init,
+      );
+    await press({ key: 'N', code: 'KeyN' });
+    await page.getByRole('dialog', { name: 'New folder' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog', { name: 'New folder' }).waitFor({ state: 'detached' });
+    await page.getByRole('row', { name: /notes/ }).focus();
+    await press({ key: 'ч', code: 'KeyX' });
+    await page.getByText('1 selected').waitFor();
+    await press({ key: 'A', code: 'KeyA', ctrlKey: true });
+    await expect.poll(() => page.locator('[role=row][aria-selected=false]').count()).toBe(0);
+    await press({ key: 'л', code: 'KeyK', ctrlKey: true });
+    await field(page).waitFor();
+    await page.keyboard.press('Escape');
+    await field(page).waitFor({ state: 'detached' });
+    await page.keyboard.press('Escape');
+
     await page.getByRole('button', { name: /Ada Example/ }).click();
     await page.getByRole('menuitem', { name: 'Keyboard shortcuts' }).click();
     await listOf(page).getByLabel('Single-letter shortcuts').uncheck();

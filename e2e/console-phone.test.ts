@@ -340,6 +340,7 @@ describe.runIf(triesJourneys)('a phone', () => {
     const box = page.getByRole('checkbox', { name: 'Select letter.txt' });
     await box.waitFor();
     expect(await toHeight(box)).toBeGreaterThanOrEqual(44);
+    expect(await toHeight(page.getByRole('checkbox', { name: 'Select all' }))).toBeGreaterThanOrEqual(44);
     const { x, y } = await middleOf(box);
     await page.touchscreen.tap(x, y + 20);
     await page.getByRole('button', { name: 'Restore 1 item' }).waitFor();
@@ -347,6 +348,10 @@ describe.runIf(triesJourneys)('a phone', () => {
     const copy = page.getByRole('button', { name: 'Copy the project ID' });
     await copy.waitFor();
     expect(await toHeight(copy)).toBeGreaterThanOrEqual(44);
+    await page.goto(address.replace('/files', '/audit'));
+    const event = page.getByRole('button', { name: /^File deleted/ });
+    await event.waitFor();
+    expect(await toHeight(event)).toBeGreaterThanOrEqual(44);
     await page.context().close();
   });
 

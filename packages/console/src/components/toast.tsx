@@ -22,6 +22,13 @@ export async function toast(message: string, data: ToastData = {}): Promise<void
   });
 }
 
+/** Takes the button away that takes a change back, but leaves its message: somebody has begun another change, and might mean that. */
+export async function withdrawUndo(): Promise<void> {
+  if (!isNeeded.read()) return;
+  const { manager } = await load();
+  manager.update('only', ({ data: { undo, ...data } = {} }) => ({ data }));
+}
+
 /** Says what went wrong; its request id can be copied. */
 export function toastError(error: unknown): Promise<void> {
   const details = detailsOf(error);

@@ -1,7 +1,7 @@
 import type { Counts, Folder, Listing, Many, Operation } from '@cadiz/client';
 import type { InfiniteData } from '@tanstack/react-query';
-import { clientOf } from '../../api.ts';
-import { toast, toastError } from '../../components/toast.tsx';
+import { clientOf, isOfNetwork } from '../../api.ts';
+import { toast, toastError, withdrawUndo } from '../../components/toast.tsx';
 import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { begin, drop, remember } from '../../undo.ts';
@@ -26,23 +26,40 @@ export async function refresh(projectId: string): Promise<void> {
   );
 }
 
+/** How many entries a change was of. @param counts the answer of the service, which alone knows how many everything in a place was */
+const toCount = ({ entries, select }: Chosen, counts?: Counts): number =>
+  select && counts ? counts.files + counts.folders : entries.length;
+
 /** What is said of a change that is done, and what takes it back, if anything does. */
 interface Done {
   message: string;
   undo?: (() => void) | undefined;
 }
 
-/** Takes entries out of what is shown before the service has answered. If it refuses, they come back. */
-async function withoutThem(projectId: string, { entries, select }: Chosen, send: () => Promise<Done>): Promise<void> {
+/**
+ * Takes entries out of what is shown before the service has answered. If it refuses, they come back.
+ *
+ * @param toDone what is said then; without an answer, if that was lost, and the change was not
+ */
+async function withoutThem(
+  projectId: string,
+  chosen: Chosen,
+  send: () => Promise<Counts>,
+  toDone: (counts?: Counts) => Done,
+): Promise<void> {
+  const { entries, select } = chosen;
   // Everything in a place may take a while, and reports its own progress.
   const leaving = select ? [] : entries;
   const show = hide(leaving);
   if (select) void toast(text.files.begun, { isGoingOn: true });
+  else void withdrawUndo();
   const step = begin();
-  try {
-    const { message, undo } = await send();
+  const say = ({ message, undo }: Done) => {
     if (!undo) drop(step);
     void toast(message, undo ? { undo: remember(undo, step) } : {});
+  };
+  try {
+    say(toDone(await send()));
     // Perhaps the listings cannot be read again.
     const gone = new Set(leaving.map(({ id }) => id));
     queryClient.setQueriesData<InfiniteData<Listing>>(
@@ -50,11 +67,26 @@ async function withoutThem(projectId: string, { entries, select }: Chosen, send:
       (data) => data && without(data, gone),
     );
   } catch (error) {
-    drop(step);
-    void toastError(error);
+    show();
+    if (await isDoneAnyway(error, projectId, chosen)) say(toDone());
+    else {
+      drop(step);
+      void toastError(error);
+    }
   }
   show();
   await refresh(projectId);
+}
+
+/** Whether only the answer was lost: then no listing that is read again has any of these. */
+async function isDoneAnyway(error: unknown, projectId: string, { entries, select }: Chosen): Promise<boolean> {
+  if (!isOfNetwork(error) || select) return false;
+  await refresh(projectId);
+  const ids = new Set(entries.map(({ id }) => id));
+  return !queryClient
+    .getQueriesData<InfiniteData<Listing>>({ queryKey: listingKey(projectId) })
+    .flatMap(([, data]) => data?.pages ?? [])
+    .some(({ files, folders }) => [...files, ...folders].some(({ id }) => ids.has(id)));
 }
 
 function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet<string>): InfiniteData<Listing> {
@@ -79,13 +111,14 @@ export function countDeleted(projectId: string, chosen: Chosen): Promise<Counts>
 
 /** Puts entries into the trash, and offers to take that back. */
 export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
-  return withoutThem(projectId, chosen, async () => {
-    const { files, folders } = await clientOf(projectId).files.deleteMany({ ...toMany(chosen), onProgress });
-    // Not for everything in a place: what had been deleted from it earlier would come back as well.
-    const undo = () => void takeBack(projectId, () => clientOf(projectId).files.restoreMany(toIds(chosen.entries)));
-    const count = chosen.select ? files + folders : chosen.entries.length;
-    return { message: text.files.deleted(count), undo: chosen.select ? undefined : undo };
-  });
+  const { deleteMany, restoreMany } = clientOf(projectId).files;
+  const send = () => deleteMany({ ...toMany(chosen), onProgress });
+  // Not for everything in a place: what had been deleted from it earlier would come back as well.
+  const undo = () => void takeBack(projectId, () => restoreMany(toIds(chosen.entries)));
+  return withoutThem(projectId, chosen, send, (counts) => ({
+    message: text.files.deleted(toCount(chosen, counts)),
+    undo: chosen.select ? undefined : undo,
+  }));
 }
 
 async function takeBack(projectId: string, send: () => Promise<unknown>): Promise<void> {
@@ -102,16 +135,16 @@ async function takeBack(projectId: string, send: () => Promise<unknown>): Promis
 /** Moves entries into a folder, or to the root, and offers to take that back. */
 export function moveChosen(projectId: string, chosen: Chosen, target: Target): Promise<void> {
   const { move } = clientOf(projectId).files;
-  return withoutThem(projectId, chosen, async () => {
-    const { files, folders } = await move({ ...toMany(chosen), onProgress, folder: target.id });
-    const count = chosen.select ? files + folders : chosen.entries.length;
-    const origins = new Set(chosen.entries.map(toParent));
-    const [origin = null] = origins;
-    // Entries that were found in several folders have no one place to go back to.
-    const isBack = chosen.select === undefined && origins.size === 1;
-    const undo = () => void takeBack(projectId, () => move({ ...toIds(chosen.entries), folder: origin }));
-    return { message: text.files.moved(count, target.name), undo: isBack ? undo : undefined };
-  });
+  const send = () => move({ ...toMany(chosen), onProgress, folder: target.id });
+  const origins = new Set(chosen.entries.map(toParent));
+  const [origin = null] = origins;
+  // Entries that were found in several folders have no one place to go back to.
+  const isBack = chosen.select === undefined && origins.size === 1;
+  const undo = () => void takeBack(projectId, () => move({ ...toIds(chosen.entries), folder: origin }));
+  return withoutThem(projectId, chosen, send, (counts) => ({
+    message: text.files.moved(toCount(chosen, counts), target.name),
+    undo: isBack ? undo : undefined,
+  }));
 }
 
 /** How long the first bytes may take, in milliseconds. */

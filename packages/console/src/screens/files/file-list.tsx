@@ -16,6 +16,7 @@ import { rangeWith } from '../../components/range-with.ts';
 import { onceReachable } from '../../once-reachable.ts';
 import { text } from '../../text/text.ts';
 import { isCovered } from '../shell/is-covered.ts';
+import { keyOf } from '../shell/key-of.ts';
 import { phone } from '../shell/use-is-phone.ts';
 import { type Chosen, toChosen, toShared } from './chosen.ts';
 import { type EntryProps, elementIdOf } from './entry-parts.tsx';
@@ -63,10 +64,8 @@ interface FileListProps extends Loaded {
 export function FileList(props: FileListProps) {
   const { projectId, entries, gapAt = entries.length, total, search, selection, renaming, canChange, onMore } = props;
   const scroller = useRef<HTMLDivElement>(null);
-  const [{ id: currentId, index: currentIndex }, setCurrent] = useState<{ id?: string; index: number }>({ index: 0 });
-  // By its id, since others may have added something before it. If it is gone, the keys go on where it was.
-  const found = useMemo(() => entries.findIndex(({ id }) => id === currentId), [entries, currentId]);
-  const current = found >= 0 ? found : Math.min(currentIndex, entries.length - 1);
+  const [currentId, setCurrentId] = useState<string>();
+  const current = useCurrent(entries, currentId);
   const [menu, setMenu] = useState<{ entry: Entry; point: MenuPoint; nth: number }>();
   const isGrid = search.view === 'grid';
   const hasPath = search.scope === 'project';
@@ -110,10 +109,7 @@ export function FileList(props: FileListProps) {
     ...props,
     current,
     open,
-    goTo(entry) {
-      const index = entries.indexOf(entry);
-      setCurrent((before) => (before.id === entry.id ? before : { id: entry.id, index }));
-    },
+    goTo: ({ id }) => setCurrentId(id),
     loadMenu() {
       void loadMenu();
       if (phone.matches) void loadActions();
@@ -125,13 +121,13 @@ export function FileList(props: FileListProps) {
     const next = Math.max(0, Math.min(entries.length - 1, to));
     const entry = entries[next];
     if (!entry) return;
-    setCurrent({ id: entry.id, index: next });
+    setCurrentId(entry.id);
     virtual.scrollToIndex(lines.of(next));
     if (isExtending) selection.extend(entry.id, entries[current]?.id);
     // At once if it is drawn: what the next key opens will give the focus back to what had it.
     if (!focus(entry)) requestAnimationFrame(() => focus(entry));
   }
-  useKeptFocus(scroller, entries, () => {
+  useKeptFocus(scroller, [entries, isGrid], () => {
     const row = currentId === undefined ? null : document.getElementById(elementIdOf(currentId));
     // An entry that has only moved gets the focus, but the list is not scrolled there.
     if (row) row.focus({ preventScroll: true });
@@ -173,7 +169,7 @@ export function FileList(props: FileListProps) {
 
   /** What a key does, if it is one of the list's. */
   function toCommand(event: KeyboardEvent, entry: Entry): (() => void) | undefined {
-    const { key, shiftKey } = event;
+    const key = keyOf(event);
     // Such as the key that goes back.
     if (event.altKey) return undefined;
     const places: Record<string, () => number> = {
@@ -189,7 +185,7 @@ export function FileList(props: FileListProps) {
     const removeThem = canChange ? () => commands.remove(chosen) : undefined;
     if (event.metaKey || event.ctrlKey) return { a: selection.all, Backspace: removeThem }[key];
     const place = places[key];
-    if (place) return () => go(place(), shiftKey);
+    if (place) return () => go(place(), event.shiftKey);
     // Not at the box or the menu of an entry, which have keys of their own.
     const isAtEntry = event.target instanceof Element && event.target.matches(`[id^=${elementIdOf('')}], .open`);
     const preview = isAtEntry && entry.kind === 'file' ? () => open(entry) : undefined;
@@ -207,7 +203,9 @@ export function FileList(props: FileListProps) {
       l: toShared(chosen).length > 0 ? () => commands.share(chosen) : undefined,
       Delete: () => commands.remove(chosen),
     };
-    return forAll[key] ?? (canChange ? forEditors[key] : undefined);
+    const run = forAll[key] ?? (canChange ? forEditors[key] : undefined);
+    // A key that is held goes on and on through the list, but changes one thing.
+    return run && event.repeat ? () => undefined : run;
   }
 
   const unread = total ? Math.max(0, total - entries.length) : 0;
@@ -295,6 +293,28 @@ export function FileList(props: FileListProps) {
   );
 }
 
+/** Where the keys are: at an entry, wherever that stands by now. If it is gone, they go on at the next one that has stayed. */
+function useCurrent(entries: readonly Entry[], id: string | undefined): number {
+  const before = useRef(entries);
+  const { current, isThere } = useMemo(() => {
+    const found = entries.findIndex((entry) => entry.id === id);
+    return { current: found === -1 ? toNext(before.current, id, entries) : found, isThere: found !== -1 };
+  }, [entries, id]);
+  useEffect(() => {
+    if (isThere) before.current = entries;
+  }, [entries, isThere]);
+  return current;
+}
+
+/** Where the entry stands that came after one that is gone; where that was, if none of those has stayed. */
+function toNext(before: readonly Entry[], id: string | undefined, entries: readonly Entry[]): number {
+  const at = before.findIndex((entry) => entry.id === id);
+  if (at === -1) return 0;
+  const places = new Map(entries.map((entry, index) => [entry.id, index]));
+  const next = before.slice(at + 1).find((entry) => places.has(entry.id));
+  return (next && places.get(next.id)) ?? Math.min(at, entries.length - 1);
+}
+
 /** Gives an entry the focus, unless somebody types a name. @returns whether it is drawn */
 function focus({ id }: Entry): boolean {
   const row = document.getElementById(elementIdOf(id));
@@ -318,8 +338,8 @@ function useHrefs(projectId: string, search: FilesSearch): (entry: Entry) => str
   }, [router, projectId, search]);
 }
 
-/** Moves the focus when the entry that had it is gone, so that the keys still work. */
-function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readonly Entry[], focus: () => void): void {
+/** Moves the focus when the row or tile that had it is gone, so that the keys still work. @param shown what takes it away by changing */
+function useKeptFocus(list: React.RefObject<HTMLElement | null>, shown: readonly unknown[], focus: () => void): void {
   const hadFocus = useRef(false);
   useEffect(() => {
     const note = () => {
@@ -331,7 +351,7 @@ function useKeptFocus(list: React.RefObject<HTMLElement | null>, entries: readon
   }, [list]);
   useEffect(() => {
     if (hadFocus.current && document.activeElement === document.body) focus();
-  }, [entries]);
+  }, shown);
 }
 
 /** The heads of the columns, and what each sorts by. */

@@ -10,6 +10,7 @@ import { ProblemNote } from '../../components/problem.tsx';
 import { keep, readKept } from '../../keep.ts';
 import { text } from '../../text/text.ts';
 import { undoLatest } from '../../undo.ts';
+import { keyOf } from '../shell/key-of.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 import { phone } from '../shell/use-is-phone.ts';
 import { toChosen } from './chosen.ts';
@@ -104,7 +105,8 @@ export function Preview(props: PreviewProps) {
     else close();
   }
   function onKeyDown(event: KeyboardEvent) {
-    const { target, key, currentTarget, altKey, ctrlKey, metaKey } = event;
+    const { target, currentTarget, altKey, ctrlKey, metaKey } = event;
+    const key = keyOf(event);
     // A dialog that this one has opened has its own keys.
     if (!(target instanceof Element && currentTarget.contains(target)) || target.closest('input, select, video, audio'))
       return;

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'react';
 import { isCovered } from '../shell/is-covered.ts';
 import { isTyping } from '../shell/is-typing.ts';
+import { keyOf } from '../shell/key-of.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 
 /**
@@ -13,12 +14,12 @@ export function useLetterKeys(keys: Record<string, () => void>): void {
   useEffect(() => {
     function onKeyDown(event: KeyboardEvent) {
       const hasModifier = event.metaKey || event.ctrlKey;
-      const run = current.current[hasModifier ? `Mod+${event.key}` : event.key];
+      const run = current.current[hasModifier ? `Mod+${keyOf(event)}` : keyOf(event)];
       const isOff = event.key !== 'Escape' && !hasModifier && !areLettersOn.read();
       if (!run || isOff || event.defaultPrevented || event.altKey) return;
       if (isTyping(event) || isCovered()) return;
       event.preventDefault();
-      run();
+      if (!event.repeat) run();
     }
     window.addEventListener('keydown', onKeyDown);
     return () => window.removeEventListener('keydown', onKeyDown);

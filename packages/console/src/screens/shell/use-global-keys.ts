@@ -5,6 +5,7 @@ import { uploadChosen } from '../uploads/upload-chosen.ts';
 import type { Here } from './here.ts';
 import { isCovered } from './is-covered.ts';
 import { isTyping } from './is-typing.ts';
+import { keyOf } from './key-of.ts';
 import { isTrayOpen, openOverlay } from './overlays.ts';
 import { areLettersOn } from './shortcuts.ts';
 
@@ -44,8 +45,9 @@ export function useGlobalKeys(here: Here): void {
     };
 
     function onKeyDown(event: KeyboardEvent): void {
-      const { key, metaKey, ctrlKey, altKey } = event;
-      if ((metaKey || ctrlKey) && !altKey && key.toLowerCase() === 'k') {
+      const { metaKey, ctrlKey, altKey } = event;
+      const key = keyOf(event);
+      if ((metaKey || ctrlKey) && !altKey && key === 'k') {
         event.preventDefault();
         openOverlay('palette');
         return;
@@ -63,7 +65,7 @@ export function useGlobalKeys(here: Here): void {
       if (!run) return;
       event.preventDefault();
       event.stopPropagation();
-      run();
+      if (!event.repeat) run();
     }
     // Before the list, for which the second letter of two may mean something else.
     window.addEventListener('keydown', onKeyDown, { capture: true });
