@@ -244,6 +244,13 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     expect(verified.stdout).toContain('lists 33 objects for 34 files');
   });
 
+  it('is not replaced by one without objects', async () => {
+    const ended = await admin(['backup', archive()]);
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain('has objects, which one without would lose: add --objects, or name a new folder.');
+    expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
+  });
+
   it('names copies that were tampered with, restores the others, and is mended by the next run', {
     timeout: 120_000,
   }, async () => {
