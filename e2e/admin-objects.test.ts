@@ -305,6 +305,23 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     expect(copies(archive())).toHaveLength(34);
   });
 
+  it.runIf(kind === 'given' && TEST_S3_ENDPOINT)(
+    'puts back what a bucket has lost, with a database to throw away',
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      const { DATABASE_URL: _, ...store } = settings;
+      const ended = await admin(['restore', '--objects', archive()], {
+        ...store,
+        CADIZ_DATA_DIR: join(folder, 'thrown'),
+      });
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      const answer = await fetch((await cadiz.files.url(vanishing.id)).url);
+      expect(await answer.text()).toBe('will vanish');
+    },
+  );
+
   it('is refused if its objects are asked for and it has none', { timeout: 120_000 }, async () => {
     const bare = join(folder, 'bare');
     expect(await admin(['backup', bare])).toMatchObject({ code: 0 });
