@@ -20,6 +20,7 @@ import { signUpOwner } from './client-account.ts';
 import {
   cleanUp,
   embeddedSettings,
+  freePorts,
   quickStart,
   removeData,
   type Service,
@@ -242,6 +243,14 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     const verified = await admin(['verify', '--objects', short], {});
     expect(verified).toMatchObject({ code: 1 });
     expect(verified.stdout).toContain('lists 33 objects for 34 files');
+  });
+
+  it.runIf(kind === 'embedded')('takes the settings of the running service', async () => {
+    const [port] = await freePorts(1);
+    const ended = await admin(['backup', '--objects', archive()], { ...settings, STORE_PORT: String(port) });
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain('run the command with all settings of the service, such as HOST and STORE_PORT.');
+    expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
   });
 
   it('is not replaced by one without objects', async () => {
