@@ -63,6 +63,20 @@ test('an object store that answers for another bucket says once what to check', 
   );
 });
 
+test('an object store whose disk is full says so, and not that it may be down', async () => {
+  const server = createHttpServer((_, response) => response.writeHead(507).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
+  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
+  onTestFinished(() => {
+    store.close();
+    server.close();
+  });
+  const error: unknown = await store.createMultipart('key').catch((reason: unknown) => reason);
+  expect(toSentence(error)).toBe('The object store answered 507: its disk is full. Check its log, and S3_ENDPOINT.');
+});
+
 test.each([
   [
     'a file that is not there',

@@ -27,7 +27,8 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof Problem && error.code === 'store_unavailable') {
     // It says what to check.
     if (error.cause instanceof UnusableDependency) return error.message;
-    if (!(error.cause instanceof Error)) return `${error.message} Check S3_ENDPOINT, and that the store is running.`;
+    // It has answered.
+    if (!(error.cause instanceof Error)) return `${error.message} Check its log, and S3_ENDPOINT.`;
     const cause: SystemError = error.cause;
     const { found, mend } = explainFailure(cause, {
       host: cause.hostname ?? '',
