@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { MigrationFailed, migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { unreachable } from '../db/unreachable.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
 
@@ -174,6 +175,22 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     );
     const { rows } = await pool.query(`select relname from pg_class where relnamespace = 'public'::regnamespace`);
     expect(rows).toEqual([{ relname: 'users' }]);
+  });
+
+  test('a database whose disk is full is said to be so, also where nobody can connect to it', async () => {
+    const { url, drop } = await createServerDatabase();
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const full = `do $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`;
+    const error: unknown = await client.query(full).catch((reason: unknown) => reason);
+    await client.end();
+    await drop();
+    expect(toSentence(error)).toBe(
+      'The disk of the database is full (could not extend file: No space left on device): make room there.',
+    );
+    expect(toSentence(unreachable('DATABASE_URL', url, error))).toMatch(
+      / cannot be used: could not extend file: .*\. Its disk is full: make room there\.$/,
+    );
   });
 
   test('a database that is read-only is said to be so', async () => {

@@ -15,6 +15,9 @@ const invalidSchemaName = '3F000';
 /** … and to one that creates a table which is there already. */
 const duplicateTable = '42P07';
 
+/** … and to one for which the disk of the server has no room. */
+const diskFull = '53100';
+
 /** What errors of the system have, depending on what failed. */
 type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
 
@@ -67,6 +70,7 @@ function toDatabaseSentence(error: unknown): string | undefined {
     return `The PostgreSQL database has no schema for the tables (${message}): create one that is in its search_path, such as public.`;
   if (code === duplicateTable)
     return `The PostgreSQL database has tables of another program (${message}): set DATABASE_URL to a database that Cadiz has for itself.`;
+  if (code === diskFull) return `The disk of the database is full (${message}): make room there.`;
   return undefined;
 }
 
