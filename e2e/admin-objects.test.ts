@@ -20,6 +20,7 @@ import { signUpOwner } from './client-account.ts';
 import {
   cleanUp,
   embeddedSettings,
+  freePorts,
   quickStart,
   removeData,
   type Service,
@@ -244,6 +245,21 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     expect(verified.stdout).toContain('lists 33 objects for 34 files');
   });
 
+  it.runIf(kind === 'embedded')('takes the settings of the running service', async () => {
+    const [port] = await freePorts(1);
+    const ended = await admin(['backup', '--objects', archive()], { ...settings, STORE_PORT: String(port) });
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain('run the command with all settings of the service, such as HOST and STORE_PORT.');
+    expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
+  });
+
+  it('is not replaced by one without objects', async () => {
+    const ended = await admin(['backup', archive()]);
+    expect(ended).toMatchObject({ code: 1 });
+    expect(ended.stderr).toContain('has objects, which one without would lose: add --objects, or name a new folder.');
+    expect(await admin(['verify', '--objects', archive()], {})).toMatchObject({ code: 0 });
+  });
+
   it('names copies that were tampered with, restores the others, and is mended by the next run', {
     timeout: 120_000,
   }, async () => {
@@ -297,6 +313,23 @@ describe.each(kinds)('a backup with objects (%s)', (kind) => {
     expect(await admin(['backup', '--objects', archive()])).toMatchObject({ code: 0 });
     expect(copies(archive())).toHaveLength(34);
   });
+
+  it.runIf(kind === 'given' && TEST_S3_ENDPOINT)(
+    'puts back what a bucket has lost, with a database to throw away',
+    {
+      timeout: 120_000,
+    },
+    async () => {
+      const { DATABASE_URL: _, ...store } = settings;
+      const ended = await admin(['restore', '--objects', archive()], {
+        ...store,
+        CADIZ_DATA_DIR: join(folder, 'thrown'),
+      });
+      expect(ended, ended.stderr).toMatchObject({ code: 0 });
+      const answer = await fetch((await cadiz.files.url(vanishing.id)).url);
+      expect(await answer.text()).toBe('will vanish');
+    },
+  );
 
   it('is refused if its objects are asked for and it has none', { timeout: 120_000 }, async () => {
     const bare = join(folder, 'bare');

@@ -255,6 +255,15 @@ describe('a stop', () => {
     expect((await stopService(service)).code).toBe(0);
   });
 
+  it('is not meant by SIGUSR1, which opens no debugger either', async () => {
+    const service = await startService(settings);
+    service.signal('SIGUSR1');
+    expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
+    const { code, stderr } = await stopService(service);
+    expect(code).toBe(0);
+    expect(stderr).not.toMatch(/debugger|inspector/i);
+  });
+
   it('is what a terminal asks for that is closed', async () => {
     const inTerminal = 'printf -v command "%q " "$@"; exec script -qefc "exec $command" /dev/null';
     const service = await startService(settings, { under: ['bash', '-c', inTerminal, 'bash'] });

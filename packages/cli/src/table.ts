@@ -214,7 +214,7 @@ export const commands = {
     options: { objects: { type: 'boolean', help: 'the objects too, as copies that are verified' } },
     description: [
       'Writes the database as it is at one moment, and the secrets, to FOLDER on this machine, while the service runs. FOLDER is a new one, or that of an earlier backup, which stays whole until the new one is. Run it with the settings of the service, and with an embedded database as the user who runs the service.',
-      'With --objects, the bytes of every file are copied after the database, also of files in the trash or in quarantine, but no variants of images, which the service makes again. A rerun copies only what the folder does not have yet. Files whose object is missing or has changed are named, and the command ends with 5. Without it, back the objects up yourself, after the database.',
+      'With --objects, the bytes of every file are copied after the database, also of files in the trash or in quarantine, but no variants of images, which the service makes again. A rerun copies only what the folder does not have yet. Files whose object is missing or has changed are named, and the command ends with 5. Without it, back the objects up yourself, after the database; it is refused in the folder of a backup with objects.',
       'The format is the same for both databases: restored into the other kind, it is the way from one to the other. FOLDER holds the secrets of the service and can be read by its owner only; keep it as secret as the service itself.',
     ],
     examples: [['cadiz admin backup /backups/cadiz', 'beside the running service']],

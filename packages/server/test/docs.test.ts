@@ -8,6 +8,8 @@ import { promisify } from 'node:util';
 import { File } from '@cadiz/contract';
 import { describe, expect, test } from 'vitest';
 import { cleanUp, embeddedSettings, startService, stopService } from '../../../e2e/service.ts';
+import { findCommand, isCommand, parseCommand } from '../../cli/src/parse.ts';
+import { environment } from '../../cli/src/table.ts';
 import { toSections } from '../src/checkup/checks.ts';
 import { readConfig } from '../src/settings/config.ts';
 import { settings } from '../src/settings/table.ts';
@@ -21,6 +23,9 @@ const documents = readdirSync(root, { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
   .map((entry) => relative(root, join(entry.parentPath, entry.name)))
   .filter((path) => !/(?:^|\/)(?:node_modules|dist|data|\.git)\//.test(path));
+
+/** Without those that tell what was decided once. */
+const currentDocuments = documents.filter((path) => !path.startsWith('docs/decisions/'));
 
 /** The fenced blocks of a document in one language, without their fences. */
 function blocksOf(markdown: string, language: string): string[] {
@@ -58,14 +63,6 @@ describe('README.md', () => {
     expect(File.parse(JSON.parse(answer).files[0])).toMatchObject({ fileName: 'hello.txt' });
     expect([...answer.matchAll(/^ {6}"(\w+)":/gm)].map(([, name]) => name)).toEqual(Object.keys(File.shape));
   });
-
-  test('names only settings that exist', () => {
-    const named = [
-      ...readme.matchAll(/`((?:CADIZ|DATABASE|S3|STORE|MAX|METRICS|LOG|DRAIN|PRESIGN|RECORD)_[A-Z0-9_]+)/g),
-    ];
-    expect(named.length).toBeGreaterThan(5);
-    expect(named.map(([, name]) => name).filter((name) => !Object.hasOwn(settings, name ?? ''))).toEqual([]);
-  });
 });
 
 test('the pages of errors and settings match the code', () => {
@@ -94,6 +91,42 @@ test('every file that a document names exists', () => {
       .map((path) => `${document}: ${path}`),
   );
   expect(absent).toEqual([]);
+});
+
+test('every setting that a document names exists', () => {
+  const groups = new Set(Object.keys(settings).flatMap((name) => /^[A-Z0-9]+(?=_)/.exec(name) ?? []));
+  // Its SDK has settings of its own.
+  groups.delete('OTEL');
+  const others = environment.flatMap(([names]) => names.split(', '));
+  const unknown = currentDocuments.flatMap((document) =>
+    [...read(document).matchAll(/\b([A-Z0-9]+)_[A-Z0-9_]*[A-Z0-9]\b/g)]
+      .filter(([name, group = '']) => groups.has(group) && !Object.hasOwn(settings, name) && !others.includes(name))
+      .map(([name]) => `${document}: ${name}`),
+  );
+  expect(groups.size).toBeGreaterThan(10);
+  expect(unknown).toEqual([]);
+});
+
+test('every command line of cadiz in a document can be read', () => {
+  const lines = currentDocuments.flatMap((document) =>
+    ['sh', 'bash']
+      .flatMap((language) => blocksOf(read(document), language))
+      .flatMap((block) => block.replaceAll('\\\n', ' ').split('\n'))
+      .flatMap((line) => /(?:^(?:[A-Z0-9_]+=\S* +)*|\/bin\/|\$\()cadiz ([a-z][^|<>&#()]*)/.exec(line)?.[1] ?? [])
+      .map((words) => ({ document, words })),
+  );
+  const wrong = lines.flatMap(({ document, words }) => {
+    try {
+      const { name, rest } = findCommand(words.match(/"[^"]*"|\S+/g) ?? []);
+      if (name === undefined || !isCommand(name)) return [`${document}: ${words}`];
+      parseCommand(name, rest);
+      return [];
+    } catch (error) {
+      return [`${document}: ${words}: ${String(error)}`];
+    }
+  });
+  expect(lines.length).toBeGreaterThan(50);
+  expect(wrong).toEqual([]);
 });
 
 test('the object store is said to receive every request that the service sends', () => {

@@ -56,6 +56,7 @@ async function backUpTo(folder: string, config: Config, telling?: Telling): Prom
   const lock = lockFolder(folder);
   try {
     const previous = await findManifest(folder);
+    if (telling === undefined) requireNoObjects(folder, previous);
     await removeParts(folder, previous);
     const parts = `${partsPrefix}${randomBytes(6).toString('hex')}`;
     const manifest = await withDatabase(config, async (reader): Promise<Manifest> => {
@@ -87,6 +88,14 @@ async function backUpTo(folder: string, config: Config, telling?: Telling): Prom
 function requireStore({ objectStore }: Config): void {
   if (objectStore.kind === 's3' || existsSync(objectStore.dataDir)) return;
   throw new Error(`There is no object store in ${objectStore.dataDir}: check CADIZ_DATA_DIR.`);
+}
+
+/** A backup without the list of objects would take the place of the one that has it: no restore could use the copies any more. */
+function requireNoObjects(folder: string, previous: Manifest | undefined): void {
+  if (previous?.objects === undefined) return;
+  throw new Error(
+    `The backup in ${folder} has objects, which one without would lose: add --objects, or name a new folder.`,
+  );
 }
 
 /** Copies the objects of all files of the snapshot, and writes the list of them. */

@@ -20,10 +20,23 @@ export async function withObjects<T>(config: Config, work: (store: ObjectStore) 
     return undefined;
   });
   try {
-    return await use(settings, work);
+    return await use(settings, async (store) => {
+      if (own === undefined) await requireStoreOfService(store, objectStore.dataDir, settings.endpoint);
+      return work(store);
+    });
   } finally {
     await own?.close({ drainMilliseconds: 0 });
   }
+}
+
+/** The running service is looked for where the settings say. */
+async function requireStoreOfService(store: ObjectStore, dataDir: string, endpoint: string): Promise<void> {
+  await store.check().catch((cause: unknown) => {
+    throw new Error(
+      `The service that runs has the objects in ${dataDir}, but cannot be asked for them at ${endpoint}: run the command with all settings of the service, such as HOST and STORE_PORT.`,
+      { cause },
+    );
+  });
 }
 
 async function use<T>(

@@ -537,6 +537,8 @@ describe.runIf(testableKinds.includes('postgres'))('a database that the service 
     ['default_transaction_isolation', 'serializable', 'read committed'],
     ['session_replication_role', 'replica', 'origin'],
     ['array_nulls', 'off', 'on'],
+    ['idle_session_timeout', '1500ms', '15s or more,'],
+    ['idle_session_timeout', '14s', '15s or more,'],
   ])('is refused for its %s (%s)', async (name, value, ordinary) => {
     const { url, drop } = await createServerDatabase();
     onTestFinished(drop);
@@ -545,6 +547,14 @@ describe.runIf(testableKinds.includes('postgres'))('a database that the service 
     await admin.query(`alter database ${new URL(url).pathname.slice(1)} set ${name} = '${value}'`);
     await admin.end();
     expect(String(await refused(url))).toContain(`: its ${name} is ${value}; set it to ${ordinary} or remove it.`);
+  });
+
+  it('is not refused for ending connections that nobody keeps idle for as long', async () => {
+    const { url, drop } = await createServerDatabase();
+    onTestFinished(drop);
+    const set = new URL(url);
+    set.searchParams.set('options', '-c idle_session_timeout=15s');
+    await (await openDatabase({ kind: 'postgres', url: set.href })).close();
   });
 
   it('is not refused where the server keeps any bytes', async () => {

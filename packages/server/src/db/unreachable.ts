@@ -22,6 +22,7 @@ export function unreachable(setting: string, url: string, error: unknown): Datab
 }
 
 const tooManyConnections = '53300';
+const diskFull = '53100';
 
 /** What the system says of a certificate of an authority that it does not know, or of none. */
 const untrustedCertificate = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/;
@@ -30,6 +31,7 @@ function toAdvice(setting: string, reason: string, code = ''): string {
   if (code === tooManyConnections) {
     return 'All connections that it allows are in use: lower DATABASE_POOL_SIZE, or allow more (max_connections, or the limit of the user or of the database).';
   }
+  if (code === diskFull) return 'Its disk is full: make room there.';
   if (untrustedCertificate.test(code)) {
     return `This machine does not trust the authority that has signed its certificate: name the file of that authority in ${setting}, as sslrootcert.`;
   }

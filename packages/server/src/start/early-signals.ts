@@ -10,6 +10,10 @@ export const stopSignals: readonly NodeJS.Signals[] = [
   ...(hasTerminal ? ['SIGHUP' as const] : []),
 ];
 
+// Programs that reopen their log take this signal from log rotations. Node would open its debugger instead, in which every user of the
+// machine can run code as the service; `--inspect` opens it on purpose.
+process.on('SIGUSR1', () => undefined);
+
 /** From now on, a signal ends the process at once: nobody is being served yet, and an interrupted start loses nothing. */
 export function endOnSignal(): void {
   for (const signal of stopSignals) process.on(signal, end);

@@ -7,6 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { MigrationFailed, migrate } from '../db/migrate.ts';
 import { openDatabase } from '../db/open.ts';
+import { unreachable } from '../db/unreachable.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
 
@@ -61,6 +62,20 @@ test('an object store that answers for another bucket says once what to check', 
   expect(toSentence(error)).toMatch(
     /answered 403 for the bucket "b"\. Check S3_BUCKET.*; `npm run doctor` finds out which\.$/,
   );
+});
+
+test('an object store whose disk is full says so, and not that it may be down', async () => {
+  const server = createHttpServer((_, response) => response.writeHead(507).end()).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
+  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
+  onTestFinished(() => {
+    store.close();
+    server.close();
+  });
+  const error: unknown = await store.createMultipart('key').catch((reason: unknown) => reason);
+  expect(toSentence(error)).toBe('The object store answered 507: its disk is full. Check its log, and S3_ENDPOINT.');
 });
 
 test.each([
@@ -160,6 +175,22 @@ describe.runIf(testableKinds.includes('postgres'))('on PostgreSQL', () => {
     );
     const { rows } = await pool.query(`select relname from pg_class where relnamespace = 'public'::regnamespace`);
     expect(rows).toEqual([{ relname: 'users' }]);
+  });
+
+  test('a database whose disk is full is said to be so, also where nobody can connect to it', async () => {
+    const { url, drop } = await createServerDatabase();
+    const client = new pg.Client({ connectionString: url });
+    await client.connect();
+    const full = `do $$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$`;
+    const error: unknown = await client.query(full).catch((reason: unknown) => reason);
+    await client.end();
+    await drop();
+    expect(toSentence(error)).toBe(
+      'The disk of the database is full (could not extend file: No space left on device): make room there.',
+    );
+    expect(toSentence(unreachable('DATABASE_URL', url, error))).toMatch(
+      / cannot be used: could not extend file: .*\. Its disk is full: make room there\.$/,
+    );
   });
 
   test('a database that is read-only is said to be so', async () => {

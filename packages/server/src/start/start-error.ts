@@ -15,6 +15,9 @@ const invalidSchemaName = '3F000';
 /** … and to one that creates a table which is there already. */
 const duplicateTable = '42P07';
 
+/** … and to one for which the disk of the server has no room. */
+const diskFull = '53100';
+
 /** What errors of the system have, depending on what failed. */
 type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
 
@@ -27,7 +30,8 @@ export function toSentence(error: unknown, who = 'Cadiz'): string {
   if (error instanceof Problem && error.code === 'store_unavailable') {
     // It says what to check.
     if (error.cause instanceof UnusableDependency) return error.message;
-    if (!(error.cause instanceof Error)) return `${error.message} Check S3_ENDPOINT, and that the store is running.`;
+    // It has answered.
+    if (!(error.cause instanceof Error)) return `${error.message} Check its log, and S3_ENDPOINT.`;
     const cause: SystemError = error.cause;
     const { found, mend } = explainFailure(cause, {
       host: cause.hostname ?? '',
@@ -66,6 +70,7 @@ function toDatabaseSentence(error: unknown): string | undefined {
     return `The PostgreSQL database has no schema for the tables (${message}): create one that is in its search_path, such as public.`;
   if (code === duplicateTable)
     return `The PostgreSQL database has tables of another program (${message}): set DATABASE_URL to a database that Cadiz has for itself.`;
+  if (code === diskFull) return `The disk of the database is full (${message}): make room there.`;
   return undefined;
 }
 

@@ -241,8 +241,12 @@ export function createS3Connection(
   }
 }
 
+/** What the embedded store and others answer when their disk is full. */
+const insufficientStorage = 507;
+
 async function callBy(send: S3Connection['send'], request: S3Request): Promise<S3Answer> {
   const answer = await send(request);
+  if (answer.status === insufficientStorage) throw unavailable('The object store answered 507: its disk is full.');
   if (answer.status >= 500) throw unavailable(`The object store answered ${answer.status}.`);
   return answer;
 }
