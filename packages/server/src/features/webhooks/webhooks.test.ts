@@ -381,6 +381,25 @@ describe('an endpoint', () => {
     await expect.poll(() => mailbox.received.some(({ text }) => text.includes('five days'))).toBe(true);
   });
 
+  test('that is enabled again begins anew, also where an attempt was under way', async () => {
+    const hanging = await startReceiver();
+    const { id } = await create({ url: hanging.url });
+    hanging.answer = () => ({ status: 500 });
+    await happen('One');
+    await deliver();
+    hanging.answer = () => undefined;
+    const delivering = later(6 * day);
+    await expect.poll(() => hanging.received.length).toBe(2);
+    for (const enabled of [false, true]) await ask('PATCH', `${webhooks()}/${id}`, { enabled });
+    await hanging.close();
+    await delivering;
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: true, failingSince: null });
+    // What fails from then on is counted from then on.
+    await later(day);
+    const { enabled, failingSince } = await ask('GET', `${webhooks()}/${id}`);
+    expect([enabled, Date.parse(failingSince) > service.deps.now() - hour]).toEqual([true, true]);
+  });
+
   test('that gets another URL begins anew, and that keeps its URL does not', async () => {
     const { id } = await create();
     receiver.answer = () => ({ status: 500 });
