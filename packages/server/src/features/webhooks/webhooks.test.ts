@@ -599,6 +599,23 @@ describe('an endpoint', () => {
 });
 
 describe('what outlives a session', () => {
+  test('gets what happens once it is enabled again, also while what was pending is ended', async () => {
+    const { id } = await create();
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
+    const { db } = service.deps;
+    const query = async (...args: unknown[]) => {
+      if (JSON.stringify(args).includes('The endpoint was disabled.')) {
+        await ask('PATCH', `${webhooks()}/${id}`, { enabled: true });
+        await happen('One');
+        await number();
+      }
+      return Reflect.apply(db.pool.query, db.pool, args);
+    };
+    const pool = { query } as unknown as typeof db.pool;
+    await drainWork(service, [webhookWork], { deps: { ...service.deps, db: { ...db, pool } } });
+    expect(receiver.received.map(named)).toEqual(['One']);
+  });
+
   test('takes a verified address: an endpoint, its URL and its secret, and nothing else', async () => {
     const { id } = await create();
     const { pool } = service.deps.db;
