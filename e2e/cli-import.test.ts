@@ -8,7 +8,7 @@ import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } 
 import { createClient } from '@cadiz/client';
 import { verifyRequest } from '@cadiz/sigv4';
 import { openStore, type RunningStore } from '@cadiz/store';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startWorkplace, type Workplace } from './cli.ts';
 
 interface Report {
@@ -382,6 +382,34 @@ describe('import from S3', () => {
       expect(files).toEqual([expect.objectContaining({ mimeType: 'image/x-own', metadata: { album: 'beach' } })]);
       const [file] = (await client().files.page({ folder: 'bucket-back/deep' })).files;
       expect(file?.sha256).toBe(createHash('sha256').update(big).digest('hex'));
+    });
+
+    test('has brought what the store has joined, also if its answer was lost', async () => {
+      await client().upload(new Blob([big]), { name: 'large.bin', folder: 'joined' });
+      const lost: string[] = [];
+      // As stores do that forget an upload once it is completed.
+      const losing = createServer((asked, response) => {
+        const { method, url: path = '', headers } = asked;
+        const isCompletion = method === 'POST' && path.includes('uploadId=');
+        if (isCompletion && lost.includes(path)) {
+          asked.resume();
+          return response.writeHead(404).end('<Error><Code>NoSuchUpload</Code></Error>');
+        }
+        const passed = forward({ port: store.port, host: '127.0.0.1', method, path, headers }, (answer) => {
+          if (!isCompletion) return answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers));
+          lost.push(path);
+          return answer.resume().on('end', () => response.destroy());
+        });
+        return asked.pipe(passed);
+      });
+      await new Promise<void>((resolve) => losing.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => {
+        losing.closeAllConnections();
+        losing.close();
+      });
+      const through = `http://127.0.0.1:${(losing.address() as AddressInfo).port}`;
+      const report = await place.json<Report>(['export', '--endpoint', through, 's3://media/joined', 'joined'], own());
+      expect([lost.length, report.done, report.failed]).toMatchObject([1, [{ path: 'large.bin' }], []]);
     });
 
     test('bytes that are not as the manifest says are not imported', async () => {

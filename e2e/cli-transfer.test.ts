@@ -509,6 +509,20 @@ test('a disk without space is told once, and what was done stays', async ({ skip
   }
 });
 
+test('a request for the URLs of many files that is refused fails only those that have waited for it', async () => {
+  await write({ a: 'a', b: 'b', c: 'c' });
+  await place.ok(['upload', '-r', here()]);
+  const proxy = await startFaultProxy(Number(new URL(place.service.url).port));
+  try {
+    proxy.break(/urls$/, '403 expired');
+    const args = ['download', '-r', `cadiz:/${name}`, '--to', here('down'), '--concurrency', '1', '--json'];
+    const { code, stdout } = await place.cadiz(args, { env: { CADIZ_URL: proxy.url } });
+    expect([code, JSON.parse(stdout)]).toMatchObject([5, { done: [{}, {}], failed: [{}] }]);
+  } finally {
+    await proxy.close();
+  }
+});
+
 test('a folder that is deleted before its files are downloaded is told once', async () => {
   await write({ 'gone/a': 'a', 'gone/b': 'b', 'gone/c': 'c', kept: 'kept' });
   await place.ok(['upload', '-r', name]);

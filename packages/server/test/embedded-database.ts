@@ -78,7 +78,7 @@ export async function openMigrated(): Promise<Database> {
 }
 
 async function startKept(): Promise<Kept> {
-  const dataDir = await makeDataFolder(await findMigrated());
+  const dataDir = await makeDataFolder(await findMigrated(migrateInto));
   const embedded = await openEmbedded(dataDir);
   const read = await within(embedded, async (pool) => {
     await migrate(pool);

@@ -8,15 +8,14 @@ import { templatePath } from '../src/db/embedded.ts';
  * A migrated database for all tests to copy, since migrating takes longer than most of them. The first test that needs
  * it makes it; it is made again after a migration, or the code that applies migrations, has changed. Returns its
  * folder.
+ * @param make makes one in a folder
  */
-export async function findMigrated(): Promise<string> {
+export async function findMigrated(make: (folder: string) => Promise<void>): Promise<string> {
   const path = `${templatePath()}-migrated-${fingerprintMigrations()}`;
   if (existsSync(path)) return path;
   // Two tests at once each make their own, and the first one stays.
   const draft = `${path}.${process.pid}`;
-  // Not a static import: most tests find it made, and many of them load nothing else of the database.
-  const { migrateInto } = await import('./embedded-database.ts');
-  await migrateInto(draft);
+  await make(draft);
   try {
     renameSync(draft, path);
   } catch (error) {

@@ -148,7 +148,11 @@ export function signTogether(
 ): (index: number, isAgain: boolean) => Promise<string> {
   const groups = new Map<number, { at: number; urls: Promise<Map<string, string>> }>();
   const ask = async (start: number) => {
-    const answered = await client.files.urls(ids.slice(start, start + signedAtOnce));
+    const answered = await client.files.urls(ids.slice(start, start + signedAtOnce)).catch((error: unknown) => {
+      // Those that have not had their turn yet ask anew.
+      groups.delete(start);
+      throw error;
+    });
     return new Map(answered.flatMap((one) => ('url' in one ? [[one.fileId, one.url] as const] : [])));
   };
   return async (index, isAgain) => {

@@ -98,6 +98,17 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
     return askPatiently(send, (answer) => toFailure(answer, `s3://${bucket}/${key}`));
   }
 
+  /** Where the store has joined the parts and its answer was lost, it no longer knows the upload when it is asked again. */
+  async function complete(key: string, uploadId: string, body: Buffer<ArrayBuffer>, etags: readonly string[]) {
+    try {
+      await readDocument(await ask('POST', key, { uploadId }, {}, body), 'CompleteMultipartUploadResult');
+    } catch (error) {
+      if (!(error instanceof Failure) || error.exitCode !== exitCodes.notFound) throw error;
+      const found = await ask('HEAD', key).catch(() => undefined);
+      if (toEtag(found?.headers.get('etag')) !== joinEtags(etags.map(toEtag))) throw error;
+    }
+  }
+
   /** In parts, which no other program sees until all are there. */
   async function writeParts(key: string, parts: AsyncIterable<Buffer<ArrayBuffer>>, headers: Record<string, string>) {
     const begun = await readDocument(await ask('POST', key, { uploads: '' }, headers), 'InitiateMultipartUploadResult');
@@ -110,7 +121,7 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
       }
       const list = etags.map((etag, index) => `<Part><PartNumber>${index + 1}</PartNumber><ETag>${etag}</ETag></Part>`);
       const body = Buffer.from(`<CompleteMultipartUpload>${list.join('')}</CompleteMultipartUpload>`);
-      await readDocument(await ask('POST', key, { uploadId }, {}, body), 'CompleteMultipartUploadResult');
+      await complete(key, uploadId, body, etags);
     } catch (error) {
       await ask('DELETE', key, { uploadId }).catch(() => undefined);
       throw error;
@@ -167,6 +178,14 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
 }
 
 const metaPrefix = 'x-amz-meta-';
+
+/** What S3 makes the ETag of an object in parts: the MD5 of their MD5s, and how many there are. */
+function joinEtags(etags: readonly string[]): string {
+  const md5 = createHash('md5');
+  for (const etag of etags) md5.update(etag, 'hex');
+  return `${md5.digest('hex')}-${etags.length}`;
+}
+
 /** What is held in memory of each object. */
 const partSize = 16 * 1024 ** 2;
 /** S3 takes 10,000. */

@@ -51,8 +51,9 @@ async function storeParts(
       parts.push({ partNumber, etag });
     }
     const completion = await store.completeMultipart(storeKey, uploadId, parts);
-    const found = completion === 'completed' ? await store.head(storeKey) : undefined;
-    if (found) return found.etag;
+    const found = typeof completion === 'object' ? undefined : await store.head(storeKey);
+    // A store that has joined them and whose answer was lost no longer knows the upload.
+    if (found && (completion === 'completed' || found.etag === joinEtags(parts))) return found.etag;
     const why = typeof completion === 'object' ? completion.refused : 'it does not know the upload';
     throw new Error(`The object store has not joined the parts of ${storeKey}: ${why}.`);
   } catch (error) {

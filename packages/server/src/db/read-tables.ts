@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import { toLine } from './copy-text.ts';
-import { type Applied, readApplied } from './migrate.ts';
+import { type Applied, readApplied, withoutTimeouts } from './migrate.ts';
 
 export interface Sequence {
   table: string;
@@ -30,10 +30,10 @@ const textSettings = `set local datestyle = 'ISO, YMD'; set local intervalstyle 
 export async function readTables<T>(pool: pg.Pool, work: (reader: TableReader) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   try {
-    // A slow disk may keep the transaction idle for any length of time between two batches.
-    await client.query(
-      `begin isolation level repeatable read read only; set local idle_in_transaction_session_timeout = 0; ${textSettings}`,
-    );
+    await client.query('begin isolation level repeatable read read only');
+    // A slow disk may keep the transaction open, and idle between two batches, for any length of time.
+    await client.query(withoutTimeouts);
+    await client.query(textSettings);
     const result = await work({
       migrations: await readApplied(client),
       sequences: await readSequences(client),

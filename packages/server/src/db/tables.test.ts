@@ -123,6 +123,22 @@ describe.each(reachableKinds)('tables (%s)', (kind) => {
     }
   });
 
+  it('may be read for any length of time', async () => {
+    const own = await openTestDatabase(kind);
+    onTestFinished(() => own.close());
+    // The pool uses the same connection again, as nobody else needs one.
+    const { rows: limits } = await own.pool.query<{ name: string }>(
+      `select name, set_config(name, '3600000', false) from pg_settings
+       where name in ('idle_in_transaction_session_timeout', 'statement_timeout', 'transaction_timeout') order by name`,
+    );
+    const whileRead = await readTables(own.pool, async (reader) => {
+      const settings: string[] = [];
+      for await (const lines of reader.lines('pg_settings', ['name', 'setting'])) settings.push(...lines);
+      return settings;
+    });
+    expect(whileRead).toEqual(expect.arrayContaining(limits.map(({ name }) => `${name}\t0\n`)));
+  });
+
   it('has the rows of one moment', async () => {
     const before = await readTables(db.pool, async (reader) => {
       const columns = await reader.columns('removed_projects');

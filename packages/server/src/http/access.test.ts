@@ -1,5 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { type OperationId, routes, type Scope, scopes, takesKeys, toOpenApiDocument } from '@cadiz/contract';
+import {
+  type OperationId,
+  type Route,
+  routes,
+  type Scope,
+  scopes,
+  takesKeys,
+  toOpenApiDocument,
+} from '@cadiz/contract';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startTestIssuer, type TestIssuer } from '../../test/oidc-issuer.ts';
 import { insertOperation } from '../../test/operations.ts';

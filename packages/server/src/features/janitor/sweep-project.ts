@@ -41,7 +41,7 @@ export async function sweepProject(
   }
 }
 
-/** Removes objects that the store failed to remove before. */
+/** Removes objects that the store failed to remove before, beginning with those that it refused longest ago. */
 async function removeStuck(deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>, projectId: string): Promise<number> {
   const rows = await deps.db.kysely
     .selectFrom('stuck_orphans')
@@ -55,6 +55,15 @@ async function removeStuck(deps: Pick<Deps, 'config' | 'db' | 'objects' | 'now'>
   const failed = new Set(
     (await deps.objects.remove(await findOrphans(deps, projectId, keys))).map((one) => one.storeKey),
   );
+  // Otherwise, as many as one turn takes that are refused for good would keep all others from being tried again.
+  if (failed.size > 0) {
+    await deps.db.kysely
+      .updateTable('stuck_orphans')
+      .set({ found_at: new Date(deps.now()) })
+      .where('project_id', '=', projectId)
+      .where('store_key', 'in', [...failed])
+      .execute();
+  }
   const gone = keys.filter((key) => !failed.has(key));
   if (gone.length === 0) return 0;
   await deps.db.kysely

@@ -222,6 +222,34 @@ describe('a sweep', () => {
     expect(await keys()).toEqual([]);
   });
 
+  it('asks again for each in turn, also where the store refuses more than one turn asks for', async () => {
+    const { storeKey } = await upload();
+    service.advance(deadline + margin + 1000);
+    const refusing = withStore({
+      remove: async (all) => all.map((key) => ({ storeKey: key, reason: 'AccessDenied' })),
+    });
+    await sweep(refusing);
+    await service.deps.db.pool.query(
+      `insert into stuck_orphans (project_id, store_key, issued_at, found_at, reason)
+       select project_id, store_key || number, issued_at, found_at - interval '1 hour', 'AccessDenied'
+       from stuck_orphans cross join generate_series(1, 1000) as number where project_id = $1`,
+      [projectId],
+    );
+    const retained = withStore({
+      remove: async (all) => {
+        const locked = all.filter((key) => key !== storeKey);
+        await service.deps.objects.remove(all.filter((key) => key === storeKey));
+        return locked.map((key) => ({ storeKey: key, reason: 'AccessDenied' }));
+      },
+    });
+    service.advance(600_000);
+    expect(await sweep(retained)).toEqual({});
+    service.advance(600_000);
+    expect(await sweep(retained)).toEqual({ orphan: 1 });
+    expect(await keys()).toEqual([]);
+    await service.deps.db.pool.query('delete from stuck_orphans where project_id = $1', [projectId]);
+  });
+
   it('lets the others have their turn after a project that fails', async () => {
     await sweep();
     const other = await service.createProject(ada);

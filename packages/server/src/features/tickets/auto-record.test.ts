@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type Answer, type Person, send, startTestService, type TestService } from '../../../test/service.ts';
-import { Problem } from '../../problem.ts';
+import { Problem, settle } from '../../problem.ts';
 import { recordReserved } from '../uploads/record-reserved.ts';
 import { endImpossibleLooks } from './end-impossible-looks.ts';
 import { lookAtReservations } from './look-at-reservations.ts';
@@ -190,6 +190,23 @@ describe('what has arrived with a ticket that records by itself', () => {
     await look();
     await look();
     expect(await listed()).toHaveLength(1);
+  });
+
+  test('is recorded although the object store always fails for an earlier one', async () => {
+    const refused = await upload((await create()).ticket);
+    const storeKey = await upload((await create()).ticket);
+    const { head } = service.deps.objects;
+    service.deps.objects.head = async (key) => {
+      if (key === refused) throw new Problem('store_unavailable');
+      return head(key);
+    };
+    const outcomes = [];
+    for (let n = 0; n < 6; n++) outcomes.push(await settle(look()));
+    expect(outcomes).toContainEqual(expect.objectContaining({ code: 'store_unavailable' }));
+    expect(await listed()).toMatchObject([{ storeKey }]);
+    service.deps.objects.head = head;
+    for (let n = 0; n < 3; n++) await look();
+    expect(await listed()).toHaveLength(2);
   });
 });
 

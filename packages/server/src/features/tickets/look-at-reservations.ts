@@ -61,7 +61,8 @@ async function findDue({ db, now }: Pick<Deps, 'db' | 'now'>): Promise<Due[]> {
         select project_id, store_key, ticket_id, bytes, state, look_at, ends_at, upload_id, facts, seen_at
         from ticket_reservations where look_at <= $1 order by look_at limit $2
       ) due
-      left join uploads on uploads.project_id = due.project_id and uploads.id = due.upload_id`,
+      left join uploads on uploads.project_id = due.project_id and uploads.id = due.upload_id
+      order by due.look_at`,
     values: [new Date(now()), atOnce],
   });
   return rows;
@@ -103,16 +104,33 @@ async function lookAtTicket(deps: LookDeps, due: readonly Due[], count: Count, r
  */
 async function lookForObjects(deps: LookDeps, waiting: readonly Due[], record: Recorder): Promise<void> {
   const limit = pLimit(headsAtOnce);
+  const failed: { one: Due; error: unknown }[] = [];
   await Promise.all(
     waiting.map((one) =>
       limit(async () => {
-        const isThere = (await deps.objects.head(one.store_key)) !== undefined;
-        if (one.facts) await lookAtOwn(deps, one, one.facts, isThere, record);
-        else if (isThere) await lookLater(deps, [one], endOf(deps, one));
-        else await giveBack(deps.db.kysely, [one], 'released', endOf(deps, one));
+        // A store that does not answer would not answer for the others either.
+        if (failed.length === 0)
+          await lookForObject(deps, one, record).catch((error: unknown) => void failed.push({ one, error }));
       }),
     ),
   );
+  const [first] = failed;
+  if (!first) return;
+  // One that always fails would be the first again, and keep all others waiting.
+  const at = new Date(deps.now() + leastLookMilliseconds);
+  await lookLater(
+    deps,
+    failed.map(({ one }) => one),
+    at,
+  );
+  throw first.error;
+}
+
+async function lookForObject(deps: LookDeps, one: Due, record: Recorder): Promise<void> {
+  const isThere = (await deps.objects.head(one.store_key)) !== undefined;
+  if (one.facts) await lookAtOwn(deps, one, one.facts, isThere, record);
+  else if (isThere) await lookLater(deps, [one], endOf(deps, one));
+  else await giveBack(deps.db.kysely, [one], 'released', endOf(deps, one));
 }
 
 /** Looks at an upload that the service records. It records nothing before its client has had a minute to do so. */

@@ -52,7 +52,7 @@ async function takeTurn(
 ): Promise<Outcome> {
   const endpoint = await readEndpoint(deps, projectId, id);
   if (!endpoint) return (await deleteDeliveries(deps, id)) === endedAtOnce ? { again: 0 } : undefined;
-  if (!endpoint.enabled) return (await endDeliveries(deps, id)) === endedAtOnce ? { again: 0 } : undefined;
+  if (!endpoint.enabled) return (await endDeliveries(deps, endpoint)) === endedAtOnce ? { again: 0 } : undefined;
   const paused = (endpoint.paused_until?.getTime() ?? 0) - deps.now();
   if (paused > 0) return { again: paused / 1000 };
   const due = await readDue(deps, endpoint);
@@ -188,13 +188,14 @@ function toHeaders(signed: Parameters<typeof toSignedHeaders>[0], secrets: reado
   };
 }
 
-/** What is pending when an endpoint is disabled has failed. */
-async function endDeliveries({ db }: DeliverDeps, endpointId: string): Promise<number> {
+/** What is pending when an endpoint is disabled has failed; not what comes once somebody has enabled it again since it was read. */
+async function endDeliveries({ db }: DeliverDeps, { project_id, id }: WebhookRow): Promise<number> {
   const { rowCount } = await db.pool.query(
     `update webhook_deliveries set state = 'failed', error = 'The endpoint was disabled.'
      where (endpoint_id, event_id) in (
-       select endpoint_id, event_id from webhook_deliveries where endpoint_id = $1 and state = 'pending' limit $2)`,
-    [endpointId, endedAtOnce],
+       select endpoint_id, event_id from webhook_deliveries where endpoint_id = $1 and state = 'pending'
+         and exists (select from webhook_endpoints where project_id = $3 and id = $1 and not enabled) limit $2)`,
+    [id, endedAtOnce, project_id],
   );
   return rowCount ?? 0;
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely';
+import { type Selectable, sql, type UpdateObject } from 'kysely';
 import type { Schema } from '../../db/schema.ts';
 import type { Deps } from '../../deps.ts';
 import type { Posted } from '../../webhooks/post.ts';
@@ -85,42 +85,53 @@ async function noteFailure(
   { status, at }: Attempted,
   { attempts, wait }: { attempts: number; wait: number | undefined },
 ): Promise<boolean> {
-  const failing = { first_failure_at: endpoint.first_failure_at ?? new Date(at) };
   const isGone = status === gone;
-  const hasFailedForDays = at - failing.first_failure_at.getTime() >= disabledAfterMilliseconds;
-  if (isGone || hasFailedForDays) {
-    const reason = isGone ? 'gone' : 'failing';
-    const isOurs = await update(deps, endpoint, {
-      ...failing,
+  const longAgo = new Date(at - disabledAfterMilliseconds);
+  if (isGone || (endpoint.first_failure_at && endpoint.first_failure_at <= longAgo)) {
+    const disabling: UpdateObject<Schema, 'webhook_endpoints'> = {
+      first_failure_at: firstFailure(at),
       enabled: false,
       disabled_at: new Date(at),
-      disabled_reason: reason,
-    });
+      disabled_reason: isGone ? 'gone' : 'failing',
+    };
+    const isOurs = await update(deps, endpoint, disabling, isGone ? undefined : longAgo);
     if (isOurs) await tellOwners(deps, endpoint, isGone ? 'gone' : 'disabled');
     return false;
   }
   const pause = toPause({ status }, wait);
   const isToBeTold = attempts >= toldAtAttempt && attempts < attemptsAtMost && !endpoint.failure_told;
-  const paused_until = pause > 0 ? new Date(at + pause * 1000) : endpoint.paused_until;
-  await update(deps, endpoint, { ...failing, paused_until, failure_told: endpoint.failure_told || isToBeTold });
-  if (isToBeTold) await tellOwners(deps, endpoint, 'failing');
-  return pause === 0 && !endpoint.ordered;
+  const isOurs = await update(deps, endpoint, {
+    first_failure_at: firstFailure(at),
+    ...(pause > 0 && { paused_until: new Date(at + pause * 1000) }),
+    ...(isToBeTold && { failure_told: true }),
+  });
+  if (isToBeTold && isOurs) await tellOwners(deps, endpoint, 'failing');
+  return isOurs && pause === 0 && !endpoint.ordered;
 }
 
-/** Unless somebody has disabled it or changed its URL in the meantime. @returns whether it was changed */
+/** Decided by the row: while the attempt ran, somebody may have enabled the endpoint again, which begins anew. */
+const firstFailure = (at: number) => sql<Date>`coalesce(first_failure_at, ${new Date(at)})`;
+
+/**
+ * Unless somebody has disabled it or changed its URL in the meantime. Then this turn is over, and another one looks at it anew.
+ * @param failingSince changes it only if it has failed since then or for longer
+ * @returns whether it was changed
+ */
 async function update(
   { db }: SettleDeps,
   endpoint: WebhookRow,
-  change: Partial<Omit<WebhookRow, 'types'>>,
+  change: UpdateObject<Schema, 'webhook_endpoints'>,
+  failingSince?: Date,
 ): Promise<boolean> {
-  const { numUpdatedRows } = await db.kysely
+  let ours = db.kysely
     .updateTable('webhook_endpoints')
     .set(change)
     .where('project_id', '=', endpoint.project_id)
     .where('id', '=', endpoint.id)
     .where('enabled', '=', true)
-    .where('url', '=', endpoint.url)
-    .executeTakeFirst();
-  Object.assign(endpoint, change);
-  return numUpdatedRows === 1n;
+    .where('url', '=', endpoint.url);
+  if (failingSince) ours = ours.where('first_failure_at', '<=', failingSince);
+  const changed = await ours.returningAll().executeTakeFirst();
+  Object.assign(endpoint, changed ?? { enabled: false });
+  return changed !== undefined;
 }

@@ -381,6 +381,25 @@ describe('an endpoint', () => {
     await expect.poll(() => mailbox.received.some(({ text }) => text.includes('five days'))).toBe(true);
   });
 
+  test('that is enabled again begins anew, also where an attempt was under way', async () => {
+    const hanging = await startReceiver();
+    const { id } = await create({ url: hanging.url });
+    hanging.answer = () => ({ status: 500 });
+    await happen('One');
+    await deliver();
+    hanging.answer = () => undefined;
+    const delivering = later(6 * day);
+    await expect.poll(() => hanging.received.length).toBe(2);
+    for (const enabled of [false, true]) await ask('PATCH', `${webhooks()}/${id}`, { enabled });
+    await hanging.close();
+    await delivering;
+    expect(await ask('GET', `${webhooks()}/${id}`)).toMatchObject({ enabled: true, failingSince: null });
+    // What fails from then on is counted from then on.
+    await later(day);
+    const { enabled, failingSince } = await ask('GET', `${webhooks()}/${id}`);
+    expect([enabled, Date.parse(failingSince) > service.deps.now() - hour]).toEqual([true, true]);
+  });
+
   test('that gets another URL begins anew, and that keeps its URL does not', async () => {
     const { id } = await create();
     receiver.answer = () => ({ status: 500 });
@@ -580,6 +599,23 @@ describe('an endpoint', () => {
 });
 
 describe('what outlives a session', () => {
+  test('gets what happens once it is enabled again, also while what was pending is ended', async () => {
+    const { id } = await create();
+    await ask('PATCH', `${webhooks()}/${id}`, { enabled: false });
+    const { db } = service.deps;
+    const query = async (...args: unknown[]) => {
+      if (JSON.stringify(args).includes('The endpoint was disabled.')) {
+        await ask('PATCH', `${webhooks()}/${id}`, { enabled: true });
+        await happen('One');
+        await number();
+      }
+      return Reflect.apply(db.pool.query, db.pool, args);
+    };
+    const pool = { query } as unknown as typeof db.pool;
+    await drainWork(service, [webhookWork], { deps: { ...service.deps, db: { ...db, pool } } });
+    expect(receiver.received.map(named)).toEqual(['One']);
+  });
+
   test('takes a verified address: an endpoint, its URL and its secret, and nothing else', async () => {
     const { id } = await create();
     const { pool } = service.deps.db;

@@ -119,11 +119,16 @@ export function requireVerifiedEmail({ email, emailVerified }: Claims): string {
   return checked.data;
 }
 
-/** The claimed name in the form of one that a person could enter, or the e-mail address. */
+/** As long as a name that a person enters (`label` in the contract), in UTF-8. */
+const longestName = 200;
+
+/** The claimed name in the form of one that a person could enter, cut at a whole character, or the e-mail address. */
 function toName(name: string | undefined, email: string): string {
   const clean = (name ?? '')
     .toWellFormed()
     .replaceAll(/\p{Cc}/gu, ' ')
     .trim();
-  return clean.slice(0, 60) || email;
+  const kept = Buffer.from(clean).subarray(0, longestName);
+  // Keeps an incomplete character for the next piece, which never comes.
+  return new TextDecoder().decode(kept, { stream: true }) || email;
 }

@@ -585,7 +585,9 @@ describe('what comes back that should not', () => {
 
   test.each([
     ['with controls and half of a surrogate pair', 'A\0d\ud800a\n', 'A d\ufffda'],
-    ['of thousands of characters', 'ü'.repeat(5000), 'ü'.repeat(60)],
+    ['of thousands of characters', 'ü'.repeat(5000), 'ü'.repeat(100)],
+    ['that is too long by half of a surrogate pair', `${'a'.repeat(198)}😀`, 'a'.repeat(198)],
+    ['with a surrogate pair where sixty units end', `${'a'.repeat(59)}😀`, `${'a'.repeat(59)}😀`],
     ['that is invalid', undefined, undefined],
   ])('a name %s is made fit to be stored', async (_what, name, stored) => {
     issuer.person = { ...issuer.person, name } as typeof issuer.person;
