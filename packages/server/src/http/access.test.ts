@@ -695,7 +695,7 @@ test('every route of the contract has a row here and a handler, and nothing else
 describe.each(Object.keys(expected) as OperationId[])('%s (checklist 30, 33, 51)', (operation) => {
   const { method, scope } = routes[operation] as Route & { scope?: Scope };
   // These end the session in use, so they get one of their own.
-  const endsSession = ['signOut', 'signIn', 'changePassword'].includes(operation);
+  const endsSession = ['signOut', 'signUp', 'signIn', 'changePassword'].includes(operation);
   const all = callers.map((name, column) => [name, expected[operation][column]] as const);
   const refused = all.filter(([, outcome]) => outcome !== ok);
 
