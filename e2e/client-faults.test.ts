@@ -189,6 +189,19 @@ test('folders that were deleted are created anew for a whole queue, with one req
   expect(api.requests.filter((request) => request.endsWith('/ensure'))).toHaveLength(1);
 });
 
+test('what a queue uploads to a path comes to the folder that has it by then', async () => {
+  const toEntry = (path: string) => ({ file: new globalThis.File(['x'], 'x'), path });
+  const queue = cadiz.uploads.create([toEntry('trip/a.txt')]);
+  await queue.done();
+  const { id } = await cadiz.folders.getByPath('trip');
+  await cadiz.folders.update(id, { name: 'trip of last year' });
+  queue.add([toEntry('trip/b.txt')]);
+  await queue.done();
+  await cadiz.uploads.create([toEntry('trip/c.txt')]).done();
+  const namesIn = async (folder: string) => (await cadiz.files.page({ folder })).files.map(({ fileName }) => fileName);
+  expect([await namesIn(id), await namesIn('trip')]).toEqual([['a.txt'], ['b.txt', 'c.txt']]);
+});
+
 test('a folder that is deleted while its file is on the way is created anew', async () => {
   let isDeleted = false;
   const deleteFirst: typeof fetch = async (input, init) => {

@@ -818,6 +818,29 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('keeps of its metadata what others change while somebody types', async () => {
+    const { projectId, cadiz } = await createFilled('By two');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const id = await idOf(cadiz, 'letter.txt');
+    await cadiz.files.update(id, { metadata: { state: 'draft' } });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${id}`);
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    const dialog = dialogOf(page, 'Metadata');
+    await dialog.getByLabel('External id').fill('letter 1');
+    // From then on, it hears of changes.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+    );
+    await cadiz.files.update(id, { metadata: { state: 'sent', pages: 2 } });
+    await page.locator('.details').getByText('sent', { exact: true }).waitFor({ state: 'attached' });
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { metadata, externalId } = await cadiz.files.get(id);
+    expect({ metadata, externalId }).toEqual({ metadata: { state: 'sent', pages: 2 }, externalId: 'letter 1' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test.each([
     { of: 'twice the size', viewport: { width: 720, height: 450 }, deviceScaleFactor: 2 },
     { of: 'a small phone', viewport: { width: 360, height: 640 } },

@@ -458,7 +458,12 @@ describe.runIf(triesJourneys)('the settings of a project', () => {
     const page = await cadiz.openAsOwner(`/projects/${projectId}/settings`);
     const row = (index: number) => page.locator('.preset-row').nth(index);
     await page.getByRole('button', { name: 'Add a preset' }).click();
-    await page.keyboard.type('thumb');
+    // Of two with one name, only one would be kept.
+    await page.keyboard.type('card');
+    await row(1).getByLabel('Width').fill('256');
+    await row(1).getByText('There is one of this name.').waitFor();
+    expect(await page.getByRole('button', { name: 'Save', exact: true }).isDisabled()).toBe(true);
+    await row(1).getByLabel('Preset', { exact: true }).fill('thumb');
     await row(1).getByLabel('Width').fill('256');
     await row(1).getByLabel('Fit').selectOption('inside');
     await row(1).getByLabel('Format').selectOption('avif');

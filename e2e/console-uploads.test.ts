@@ -763,6 +763,59 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('of large files go on as what they were begun as, and ask about names that are taken', async () => {
+    const { page, cadiz } = await openProject('Large twice');
+    const folder = await mkdtemp(join(tmpdir(), 'cadiz-large-'));
+    const path = join(folder, 'film.mov');
+    await writeFile(path, Buffer.alloc(24_000_000, 'sea'));
+    await cadiz.upload('An earlier one', { name: 'film.mov', type: 'video/quicktime' });
+    async function answer(way: string): Promise<void> {
+      const dialog = page.getByRole('dialog');
+      await dialog.getByRole('radio', { name: way }).check();
+      await dialog.getByRole('button', { name: way }).click();
+    }
+    const held = await holdBytes(page, 'partNumber=2');
+    await filesOf(page).setInputFiles(path);
+    await answer('Keep both');
+    await page.getByText('16.8 MB of 24 MB · 69 %').waitFor();
+    await filesOf(page).setInputFiles(path);
+    await answer('Replace');
+    await expect.poll(() => page.getByText('16.8 MB of 24 MB · 69 %').count()).toBe(2);
+    page.once('dialog', (dialog) => dialog.accept());
+    await page.reload();
+    await held.release();
+    await page.getByRole('heading', { name: '2 uploads were interrupted' }).waitFor();
+
+    const parts: string[] = [];
+    page.on('request', (request) => {
+      if (request.method() === 'PUT') parts.push(new URL(request.url()).searchParams.get('partNumber') ?? '');
+    });
+    // What goes on without its button is offered no more.
+    await filesOf(page).setInputFiles(path);
+    await answer('Replace');
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    await page.getByRole('heading', { name: 'An upload was interrupted' }).waitFor();
+    const choose = async () => {
+      const choosing = page.waitForEvent('filechooser');
+      await page.getByRole('button', { name: 'Choose the file' }).click();
+      await (await choosing).setFiles(path);
+    };
+    // Somebody has taken its name meanwhile.
+    await cadiz.upload('Another one', { name: 'film (2).mov', type: 'video/quicktime' });
+    await choose();
+    await answer('Replace');
+    await page.getByRole('heading', { name: '1 file uploaded' }).waitFor();
+    expect(parts).toEqual(['2', '2']);
+    const { files } = await cadiz.files.page({ folder: null, sort: 'name' });
+    expect(files.map(({ fileName, fileSize }) => [fileName, fileSize])).toEqual([
+      ['film (2).mov', 24_000_000],
+      ['film.mov', 24_000_000],
+    ]);
+    await rm(folder, { recursive: true });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('come from the clipboard into the open folder, unless somebody pastes into a field, or may only look', async () => {
     const projectId = await tested.createProject('Pasted');
     const cadiz = await tested.connect(projectId);

@@ -102,12 +102,11 @@ interface Item {
  * await queue.done();
  */
 export function createQueue(
-  { folders: finder, ...rest }: Uploader,
+  given: Uploader,
   files: Iterable<Source | QueueEntry> = [],
   options: UploadOptions = {},
 ): UploadQueue {
-  const folders = finder.prepare ? finder : createKnownFolders(rest);
-  const uploader = { ...rest, folders };
+  const uploader = { ...given, folders: createKnownFolders(given) };
   const items: Item[] = [];
   const listeners = new Set<() => void>();
   const waiting = new Set<Item>();
@@ -160,6 +159,8 @@ export function createQueue(
   function pump(): void {
     while (waiting.size > 0 && hasRoom() && !resumed) start(nextBatch(uploader, waiting));
     if (!isIdle()) return;
+    // By the next upload, somebody may have given its path to another folder.
+    uploader.folders = createKnownFolders(given);
     for (const resolve of whenIdle.splice(0)) resolve();
   }
 
@@ -181,7 +182,7 @@ export function createQueue(
   }
 
   function begin(some: readonly Item[]): void {
-    folders.prepare?.(some.map(toFolder));
+    uploader.folders.prepare?.(some.map(toFolder));
     tell();
     pump();
   }

@@ -11,11 +11,33 @@ import { type Entry, listingKey } from './use-listing.ts';
 
 /** What can be done with the entries of a listing, loaded when it is first asked for. Changes read the listings again. */
 
-export const toIds = (entries: readonly Pick<Entry, 'kind' | 'id'>[]) => ({
+type Changed = readonly Pick<Entry, 'kind' | 'id'>[];
+
+const toIds = (entries: Changed) => ({
   fileIds: entries.filter(({ kind }) => kind === 'file').map(({ id }) => id),
   folderIds: entries.filter(({ kind }) => kind === 'folder').map(({ id }) => id),
 });
-const toMany = ({ entries, select }: Chosen): Many => (select ? { select } : toIds(entries));
+
+/** The most files and folders that the service changes with one request. */
+const mostAtOnce = 1000;
+
+/** Changes entries with as many requests as that takes, one after the other. @returns their answers */
+export async function changeAll<T>(
+  entries: Changed,
+  send: (ids: ReturnType<typeof toIds>) => Promise<T>,
+): Promise<T[]> {
+  const answers: T[] = [];
+  for (let from = 0; from < entries.length; from += mostAtOnce)
+    answers.push(await send(toIds(entries.slice(from, from + mostAtOnce))));
+  return answers;
+}
+
+/** Changes what is chosen. @returns how much that was */
+async function change({ entries, select }: Chosen, send: (many: Many) => Promise<Counts>): Promise<Counts> {
+  const answers = select ? [await send({ select })] : await changeAll(entries, send);
+  const sumOf = (what: keyof Counts) => answers.reduce((sum, counts) => sum + counts[what], 0);
+  return { files: sumOf('files'), folders: sumOf('folders'), bytes: sumOf('bytes') };
+}
 
 /** Reads again what a change may have changed. */
 export async function refresh(projectId: string): Promise<void> {
@@ -106,15 +128,16 @@ const onProgress = ({ done, total }: Operation) => void toast(text.files.progres
 
 /** What deleting these would put into the trash, with all that is in them. */
 export function countDeleted(projectId: string, chosen: Chosen): Promise<Counts> {
-  return clientOf(projectId).files.deleteMany({ ...toMany(chosen), dryRun: true });
+  const { deleteMany } = clientOf(projectId).files;
+  return change(chosen, (many) => deleteMany({ ...many, dryRun: true }));
 }
 
 /** Puts entries into the trash, and offers to take that back. */
 export function deleteChosen(projectId: string, chosen: Chosen): Promise<void> {
   const { deleteMany, restoreMany } = clientOf(projectId).files;
-  const send = () => deleteMany({ ...toMany(chosen), onProgress });
+  const send = () => change(chosen, (many) => deleteMany({ ...many, onProgress }));
   // Not for everything in a place: what had been deleted from it earlier would come back as well.
-  const undo = () => void takeBack(projectId, () => restoreMany(toIds(chosen.entries)));
+  const undo = () => void takeBack(projectId, () => changeAll(chosen.entries, restoreMany));
   return withoutThem(projectId, chosen, send, (counts) => ({
     message: text.files.deleted(toCount(chosen, counts)),
     undo: chosen.select ? undefined : undo,
@@ -135,12 +158,13 @@ async function takeBack(projectId: string, send: () => Promise<unknown>): Promis
 /** Moves entries into a folder, or to the root, and offers to take that back. */
 export function moveChosen(projectId: string, chosen: Chosen, target: Target): Promise<void> {
   const { move } = clientOf(projectId).files;
-  const send = () => move({ ...toMany(chosen), onProgress, folder: target.id });
+  const send = () => change(chosen, (many) => move({ ...many, onProgress, folder: target.id }));
   const origins = new Set(chosen.entries.map(toParent));
   const [origin = null] = origins;
   // Entries that were found in several folders have no one place to go back to.
   const isBack = chosen.select === undefined && origins.size === 1;
-  const undo = () => void takeBack(projectId, () => move({ ...toIds(chosen.entries), folder: origin }));
+  const moveBack = (many: Many) => move({ ...many, folder: origin });
+  const undo = () => void takeBack(projectId, () => changeAll(chosen.entries, moveBack));
   return withoutThem(projectId, chosen, send, (counts) => ({
     message: text.files.moved(toCount(chosen, counts), target.name),
     undo: isBack ? undo : undefined,

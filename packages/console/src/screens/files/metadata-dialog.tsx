@@ -45,7 +45,9 @@ interface MetadataDialogProps {
 }
 
 /** Changes what an application keeps with a file. Only what has changed is sent, so that others may change the rest. */
-export function MetadataDialog({ projectId, file, onClose }: MetadataDialogProps) {
+export function MetadataDialog({ projectId, file: shown, onClose }: MetadataDialogProps) {
+  // As it was when somebody began to type: what others have changed since is no change of theirs.
+  const [file] = useState(shown);
   const [rows, setRows] = useState<readonly Row[]>(() =>
     Object.entries(file.metadata).map(([key, value], id) => ({ id, key, kind: toKind(value), value: String(value) })),
   );

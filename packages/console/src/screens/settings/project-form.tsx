@@ -45,7 +45,8 @@ export function ProjectForm({ project, isOwner, children }: ProjectFormProps) {
   const isChanged = Object.keys(change).length > 0;
   const isWhole =
     [draft.quota, draft.largest].every((limit) => isLimit(bytesOf(limit))) &&
-    draft.presets.every(({ w, h }) => isSide(w) && isSide(h));
+    draft.presets.every(({ w, h }) => isSide(w) && isSide(h)) &&
+    new Set(draft.presets.map(({ name }) => name)).size === draft.presets.length;
   const save = useMutation({
     mutationFn: () => call('updateProject', { projectId: project.id, ...change }),
     onSuccess: async (saved) => {

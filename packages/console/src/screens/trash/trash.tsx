@@ -14,9 +14,12 @@ import { formatBytes } from '../../format.ts';
 import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { isTyped } from '../../typed.ts';
-import { refresh, toIds } from '../files/commands.ts';
+import { changeAll, refresh } from '../files/commands.ts';
 import { Page } from '../page.tsx';
 import { TrashTable } from './trash-table.tsx';
+
+/** The most that the service lists with one request. */
+const longestPage = 1000;
 
 /** What was deleted and can still come back. */
 export function Trash() {
@@ -28,7 +31,7 @@ export function Trash() {
     initialPageParam: undefined as string | undefined,
     // Somebody who reads on may be looking through thousands that were deleted at once.
     queryFn: ({ pageParam }) =>
-      clientOf(projectId).trash.page({ limit: pageParam === undefined ? 100 : mostAtOnce, cursor: pageParam ?? null }),
+      clientOf(projectId).trash.page({ limit: pageParam === undefined ? 100 : longestPage, cursor: pageParam ?? null }),
     getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
   });
   const entries = query.data?.pages.flatMap(({ items }) => items) ?? [];
@@ -81,9 +84,6 @@ function keptDays([entry]: readonly TrashEntry[]): number {
   return entry ? Math.round((Date.parse(entry.restorableUntil) - Date.parse(entry.deletedAt)) / 86_400_000) : 0;
 }
 
-/** The most that the service restores with one request. */
-const mostAtOnce = 1000;
-
 interface RestoreManyProps {
   projectId: string;
   entries: readonly TrashEntry[];
@@ -95,13 +95,8 @@ function RestoreMany({ projectId, entries, onDone }: RestoreManyProps) {
   const { trash } = text;
   const { mutate, isPending } = useMutation({
     mutationFn: async () => {
-      const restored = [];
-      for (let from = 0; from < entries.length; from += mostAtOnce) {
-        const some = entries.slice(from, from + mostAtOnce);
-        const answer = await clientOf(projectId).files.restoreMany(toIds(some));
-        restored.push(...(answer.restored ?? []));
-      }
-      return restored;
+      const answers = await changeAll(entries, clientOf(projectId).files.restoreMany);
+      return answers.flatMap(({ restored = [] }) => restored);
     },
     onError: toastError,
     onSuccess: (restored) => {

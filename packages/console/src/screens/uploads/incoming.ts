@@ -214,6 +214,9 @@ function countBy<T>(some: Iterable<T>, toKey: (one: T) => string): Map<string, n
 const utf8 = new TextEncoder();
 const longestName = 255;
 
+/** The name that a file had before it was given a number. */
+export const toUnnumbered = (name: string): string => name.replace(/ \(\d+\)(\.[^.]*)?$/, '$1');
+
 /** `photo (2).jpg`, or the next number that is free. */
 async function findFreeName(place: Place, name: string): Promise<string> {
   const dot = name.lastIndexOf('.');

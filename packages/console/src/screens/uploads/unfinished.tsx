@@ -10,8 +10,9 @@ import { queryClient } from '../../queries.ts';
 import { text } from '../../text/text.ts';
 import { FileName } from '../files/file-name.tsx';
 import { chooseFiles } from './choose-files.ts';
+import { toUnnumbered } from './incoming.ts';
 import { findUnfinished, forget } from './resume-store.ts';
-import { add } from './uploads.ts';
+import { upload } from './uploads.ts';
 
 /** Large uploads that ended with their page: offered to be gone on with, once their files are chosen again. */
 
@@ -41,21 +42,24 @@ export function Unfinished({ projectId }: { projectId: string }) {
     queryKey: keyOf(projectId),
     queryFn: () => read(projectId),
     staleTime: Number.POSITIVE_INFINITY,
+    // Once other uploads have been shown in its place, some of these may have ended.
+    gcTime: 0,
   });
   if (data.length === 0) return null;
   const leave = ({ uploadId }: Upload) =>
     queryClient.setQueryData<Upload[]>(keyOf(projectId), (all) => all?.filter((one) => one.uploadId !== uploadId));
 
-  async function resume(upload: Upload): Promise<void> {
+  async function resume(unfinished: Upload): Promise<void> {
     const [file] = await chooseFiles();
     if (!file) return;
-    const { fileName, fileSize, folderId } = upload;
-    if (file.name !== fileName || file.size !== fileSize) {
+    const { fileName, fileSize, folderId } = unfinished;
+    const isNamed = file.name === fileName || file.name === toUnnumbered(fileName);
+    if (!isNamed || file.size !== fileSize) {
       void toast(text.uploads.otherFile(fileName, formatBytes(fileSize)));
       return;
     }
-    leave(upload);
-    add(projectId, folderId, [{ file }]);
+    leave(unfinished);
+    await upload(projectId, folderId, [{ file, name: fileName }]);
   }
 
   async function discard(upload: Upload): Promise<void> {
@@ -75,19 +79,19 @@ export function Unfinished({ projectId }: { projectId: string }) {
         <h2>{words.unfinished(data.length)}</h2>
       </div>
       <ul className="tray-list">
-        {data.map((upload) => (
-          <li key={upload.uploadId} className="up">
+        {data.map((one) => (
+          <li key={one.uploadId} className="up">
             <div className="up-text">
-              <FileName name={upload.fileName} />
-              <div className="cap">{words.needsFile(Math.floor(toShare(upload) * 100))}</div>
+              <FileName name={one.fileName} />
+              <div className="cap">{words.needsFile(Math.floor(toShare(one) * 100))}</div>
               <div className="still">
-                <Meter share={toShare(upload)} label={upload.fileName} />
+                <Meter share={toShare(one)} label={one.fileName} />
               </div>
-              <Button size="s" className="word" onClick={() => void resume(upload).catch(toastError)}>
+              <Button size="s" className="word" onClick={() => void resume(one).catch(toastError)}>
                 {words.chooseAgain}
               </Button>
             </div>
-            <IconButton icon={X} size="s" label={words.discard(upload.fileName)} onClick={() => discard(upload)} />
+            <IconButton icon={X} size="s" label={words.discard(one.fileName)} onClick={() => discard(one)} />
           </li>
         ))}
       </ul>

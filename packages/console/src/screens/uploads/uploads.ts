@@ -166,7 +166,7 @@ async function createFolders(projectId: string, parent: string | null, paths: re
 }
 
 /** Uploads files without a question. */
-export function add(projectId: string, folderId: string | null, entries: readonly QueueEntry[]): void {
+function add(projectId: string, folderId: string | null, entries: readonly QueueEntry[]): void {
   beginAnew();
   const name = `${projectId} ${folderId}`;
   let target = targets.find((one) => one.name === name);
