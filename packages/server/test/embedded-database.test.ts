@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Database } from '../src/db/open.ts';
+import { tidyEmbedded } from '../src/db/tidy-embedded.ts';
 import { openTestDatabase } from './database.ts';
 
 const open = () => openTestDatabase('embedded');
@@ -9,6 +10,7 @@ test('is used again, as it was new: nothing is left, and what the migrations mad
   const before = await read(first);
   await first.pool.query(`
     insert into projects (id, name) values ('00000000-0000-4000-8000-000000000001', 'Press');
+    insert into projects (id, name) select uuidv7(), 'P' from generate_series(1, 2000);
     update event_head set position = 7;
     delete from cadiz_migrations;
     select nextval('new_events_pos_seq')`);
@@ -19,6 +21,8 @@ test('is used again, as it was new: nothing is left, and what the migrations mad
   const next = await open();
   expect(await countTransactions(next)).toBeGreaterThan(used);
   expect(await read(next)).toEqual(before);
+  // What would be due for a vacuum.
+  expect(await tidyEmbedded(next, new AbortController().signal)).toEqual([]);
   await next.close();
 });
 

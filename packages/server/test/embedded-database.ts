@@ -119,6 +119,9 @@ function empty({ embedded, catalog, rows }: Kept): Promise<boolean> {
       ${inserts.join('')}
       select setval(format('%I', sequencename)::regclass, start_value, false) from pg_sequences;
       commit`);
+    // PostgreSQL writes its counters with a delay unless told to flush them.
+    await pool.query('select pg_stat_force_next_flush()');
+    await pool.query('select pg_stat_reset()');
     return true;
   });
 }
