@@ -49,8 +49,10 @@ for (const [name, program, option, logged] of proxies) {
     beforeAll(async () => {
       folder = await mkdtemp(join(tmpdir(), `cadiz-${name}-`));
       settings = {
-        ...{ ...(await embeddedSettings()), ...behindProxy },
-        ...{ STORE_ACCESS_KEY_ID: storeKeys.accessKeyId, STORE_SECRET_ACCESS_KEY: storeKeys.secretAccessKey },
+        ...(await embeddedSettings()),
+        ...behindProxy,
+        STORE_ACCESS_KEY_ID: storeKeys.accessKeyId,
+        STORE_SECRET_ACCESS_KEY: storeKeys.secretAccessKey,
       };
       service = await startService(settings);
       proxy = await startProxy(name, folder, { services: [Number(settings.PORT)], store: Number(settings.STORE_PORT) });

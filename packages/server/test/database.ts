@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import pg from 'pg';
-import { templatePath } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase } from '../src/db/open.ts';
 import { type Opened, onDisk, openMigrated } from './embedded-database.ts';
@@ -19,8 +18,8 @@ export const testableKinds: Database['kind'][] =
   serverUrl && process.env.TEST_EMBEDDED === 'off' ? ['postgres'] : reachableKinds;
 
 /**
- * A new, migrated database for the caller alone, removed when it is closed: embedded, or a new one on the server that
- * TEST_DATABASE_URL names.
+ * A migrated database for the caller alone, without a row of another test: embedded, or a new one on the server that
+ * TEST_DATABASE_URL names, which is removed when it is closed.
  */
 export async function openTestDatabase(
   kind: Database['kind'] = serverUrl ? 'postgres' : 'embedded',
@@ -33,7 +32,7 @@ export async function openTestDatabase(
 
 /** The same without any table. */
 export function openEmptyDatabase(kind: Database['kind']): Promise<Database> {
-  return open(kind === 'postgres' ? onServer() : onDisk(templatePath()));
+  return open(kind === 'postgres' ? onServer() : onDisk());
 }
 
 async function open(opening: Promise<Opened>): Promise<Database> {

@@ -3,7 +3,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type pg from 'pg';
+import pg from 'pg';
 import { type EmbeddedDatabase, openEmbedded, templatePath } from '../src/db/embedded.ts';
 import { migrate } from '../src/db/migrate.ts';
 import { type Database, openDatabase, overEmbedded } from '../src/db/open.ts';
@@ -31,9 +31,9 @@ function keepProgram(): Promise<object> {
   return program;
 }
 
-/** Opens an embedded database in a folder of its own. @param template the files of a closed database, if they exist */
-export async function onDisk(template: string): Promise<Opened & { dataDir: string }> {
-  const dataDir = await makeDataFolder(template);
+/** Opens an embedded database without any table, in a folder of its own. */
+export async function onDisk(): Promise<Opened & { dataDir: string }> {
+  const dataDir = await makeDataFolder(templatePath());
   return {
     dataDir,
     database: await openDatabase({ kind: 'embedded', dataDir }),
@@ -41,6 +41,7 @@ export async function onDisk(template: string): Promise<Opened & { dataDir: stri
   };
 }
 
+/** @param template the files of a closed database, if they exist */
 async function makeDataFolder(template: string): Promise<string> {
   await keepProgram();
   const dataDir = await makeTestFolder();
@@ -109,7 +110,7 @@ function empty({ embedded, catalog, rows }: Kept): Promise<boolean> {
     if (filled.some(({ bytes }) => bytes > mostBytes) || (await readCatalog(pool)) !== catalog) return false;
     const inserts = [...rows].map(
       ([name, json]) =>
-        `insert into ${name} select * from json_populate_recordset(null::${name}, ${quote(json)}::json);`,
+        `insert into ${name} select * from json_populate_recordset(null::${name}, ${pg.escapeLiteral(json)}::json);`,
     );
     await pool.query(`
       begin;
@@ -151,13 +152,9 @@ async function readCatalog(pool: pg.Pool): Promise<string> {
   return rows[0]?.catalog ?? '';
 }
 
-function quote(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
-
 /** Migrates a copy of the empty database, and copies its files to a folder that does not exist yet. */
 export async function migrateInto(folder: string): Promise<void> {
-  const { database, dataDir, remove } = await onDisk(templatePath());
+  const { database, dataDir, remove } = await onDisk();
   await migrate(database.pool);
   await database.close();
   cpSync(join(dataDir, 'pgdata'), folder, { recursive: true });

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from '@cadiz/sigv4';
+import { joinEtags } from '@cadiz/store/join-parts';
 import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
@@ -105,7 +106,7 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
     } catch (error) {
       if (!(error instanceof Failure) || error.exitCode !== exitCodes.notFound) throw error;
       const found = await ask('HEAD', key).catch(() => undefined);
-      if (toEtag(found?.headers.get('etag')) !== joinEtags(etags.map(toEtag))) throw error;
+      if (toEtag(found?.headers.get('etag')) !== joinEtags(etags.map((etag) => ({ etag: toEtag(etag) })))) throw error;
     }
   }
 
@@ -178,14 +179,6 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
 }
 
 const metaPrefix = 'x-amz-meta-';
-
-/** What S3 makes the ETag of an object in parts: the MD5 of their MD5s, and how many there are. */
-function joinEtags(etags: readonly string[]): string {
-  const md5 = createHash('md5');
-  for (const etag of etags) md5.update(etag, 'hex');
-  return `${md5.digest('hex')}-${etags.length}`;
-}
-
 /** What is held in memory of each object. */
 const partSize = 16 * 1024 ** 2;
 /** S3 takes 10,000. */

@@ -13,7 +13,7 @@ function toName(folder: Given): string {
 }
 
 /** Asks for many folders with one request, and for none twice. */
-export function createKnownFolders(sender: Sender): FolderFinder {
+export function createKnownFolders(sender: Sender): Required<FolderFinder> {
   const found = new Map<string, Finding>();
 
   function ask(folders: readonly string[]): void {

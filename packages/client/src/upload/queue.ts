@@ -182,7 +182,7 @@ export function createQueue(
   }
 
   function begin(some: readonly Item[]): void {
-    uploader.folders.prepare?.(some.map(toFolder));
+    uploader.folders.prepare(some.map(toFolder));
     tell();
     pump();
   }

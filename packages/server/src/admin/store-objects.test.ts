@@ -8,11 +8,17 @@ import { openTestStore } from '../../test/service.ts';
 import { copyObject } from './objects.ts';
 import { storeObject } from './store-objects.ts';
 
-test('an empty object that a tool has uploaded in parts is stored again whole', async () => {
+/** A store, and a folder for copies of its objects. */
+async function open() {
   const { objects, close } = await openTestStore({ presignTtlSeconds: 900 }, Date.now);
   onTestFinished(close);
   const folder = await mkdtemp(join(tmpdir(), 'cadiz-store-objects-'));
   onTestFinished(() => rm(folder, { recursive: true }));
+  return { objects, folder };
+}
+
+test('an empty object that a tool has uploaded in parts is stored again whole', async () => {
+  const { objects, folder } = await open();
   const storeKey = 'empty';
   const uploadId = await objects.createMultipart(storeKey);
   const nothing = { sizeBytes: 0, sha256: createHash('sha256').digest('hex'), open: () => Readable.from([]) };
@@ -28,10 +34,7 @@ test('an empty object that a tool has uploaded in parts is stored again whole', 
 });
 
 test('an object in parts is stored again also if the answer of the store that has joined them was lost', async () => {
-  const { objects, close } = await openTestStore({ presignTtlSeconds: 900 }, Date.now);
-  onTestFinished(close);
-  const folder = await mkdtemp(join(tmpdir(), 'cadiz-store-objects-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
+  const { objects, folder } = await open();
   const storeKey = 'parts';
   const uploadId = await objects.createMultipart(storeKey);
   const parts: { partNumber: number; etag: string }[] = [];

@@ -1,6 +1,9 @@
 import pg from 'pg';
 import { toFolderSentence } from '../settings/data-folder.ts';
 
+/** What PostgreSQL answers to a statement for which the disk of the server has no room. */
+export const diskFull = '53100';
+
 /** Another process, or another call in this process, has the embedded database's folder open. */
 export class DatabaseFolderInUse extends Error {
   override readonly name = 'DatabaseFolderInUse';

@@ -1,5 +1,5 @@
 import pg from 'pg';
-import { DatabaseUnreachable, toMessage } from './database-errors.ts';
+import { DatabaseUnreachable, diskFull, toMessage } from './database-errors.ts';
 
 /** The driver decodes a URL, and reads the files that it names, such as that of `sslrootcert`. @throws DatabaseUnreachable */
 export function requireReadable(setting: string, url: string): void {
@@ -22,7 +22,6 @@ export function unreachable(setting: string, url: string, error: unknown): Datab
 }
 
 const tooManyConnections = '53300';
-const diskFull = '53100';
 
 /** What the system says of a certificate of an authority that it does not know, or of none. */
 const untrustedCertificate = /^(?:SELF_SIGNED_CERT_IN_CHAIN|DEPTH_ZERO_SELF_SIGNED_CERT|UNABLE_TO_\w+)$/;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, createServer } from 'node:net';
+import { type AddressInfo, createServer, type Server } from 'node:net';
 import pg from 'pg';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createServerDatabase, testableKinds } from '../../test/database.ts';
@@ -10,6 +10,19 @@ import { openDatabase } from '../db/open.ts';
 import { unreachable } from '../db/unreachable.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { toSentence } from './start-error.ts';
+
+/** An object store as the service knows it, in whose place this server answers. */
+async function openStoreAt(server: Server, protocol = 'http') {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const endpoint = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
+  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
+  onTestFinished(() => {
+    store.close();
+    server.close();
+  });
+  return store;
+}
 
 test.each([
   [
@@ -35,29 +48,16 @@ test.each([
     /: it does not speak HTTP \(\w+\)\. Check S3_ENDPOINT: it may have to start with https:\/\/\.$/,
   ],
 ])('an object store that speaks %s', async (_, protocol, sentence) => {
-  const server = createServer((socket) => socket.end('220 Hello\r\n')).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `${protocol}://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
-  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
-  onTestFinished(() => {
-    store.close();
-    server.close();
-  });
+  const store = await openStoreAt(
+    createServer((socket) => socket.end('220 Hello\r\n')),
+    protocol,
+  );
   const error: unknown = await store.prepare().catch((reason: unknown) => reason);
   expect(toSentence(error)).toMatch(sentence);
 });
 
 test('an object store that answers for another bucket says once what to check', async () => {
-  const server = createHttpServer((_, response) => response.writeHead(403).end()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
-  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
-  onTestFinished(() => {
-    store.close();
-    server.close();
-  });
+  const store = await openStoreAt(createHttpServer((_, response) => response.writeHead(403).end()));
   const error: unknown = await store.check().catch((reason: unknown) => reason);
   expect(toSentence(error)).toMatch(
     /answered 403 for the bucket "b"\. Check S3_BUCKET.*; `npm run doctor` finds out which\.$/,
@@ -65,15 +65,7 @@ test('an object store that answers for another bucket says once what to check', 
 });
 
 test('an object store whose disk is full says so, and not that it may be down', async () => {
-  const server = createHttpServer((_, response) => response.writeHead(507).end()).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const keys = { accessKeyId: 'id', secretAccessKey: 'secret', bucket: 'b', region: 'us-east-1', presignTtlSeconds: 9 };
-  const store = createS3Store({ ...keys, endpoint, publicEndpoint: endpoint }, Date.now);
-  onTestFinished(() => {
-    store.close();
-    server.close();
-  });
+  const store = await openStoreAt(createHttpServer((_, response) => response.writeHead(507).end()));
   const error: unknown = await store.createMultipart('key').catch((reason: unknown) => reason);
   expect(toSentence(error)).toBe('The object store answered 507: its disk is full. Check its log, and S3_ENDPOINT.');
 });

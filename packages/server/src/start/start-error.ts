@@ -1,5 +1,5 @@
 import { StoreFolderUnwritable } from '@cadiz/store';
-import { DatabaseUnreachable } from '../db/database-errors.ts';
+import { DatabaseUnreachable, diskFull } from '../db/database-errors.ts';
 import { MigrationFailed } from '../db/migrate.ts';
 import { Problem } from '../problem.ts';
 import { InvalidSettings } from '../settings/config.ts';
@@ -14,9 +14,6 @@ const insufficientPrivilege = '42501';
 const invalidSchemaName = '3F000';
 /** … and to one that creates a table which is there already. */
 const duplicateTable = '42P07';
-
-/** … and to one for which the disk of the server has no room. */
-const diskFull = '53100';
 
 /** What errors of the system have, depending on what failed. */
 type SystemError = NodeJS.ErrnoException & { port?: number; address?: string; hostname?: string };
