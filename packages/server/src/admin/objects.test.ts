@@ -1,6 +1,11 @@
+import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, test } from 'vitest';
-import { forEachObject, ObjectFailure } from './objects.ts';
+import { expect, onTestFinished, test, vi } from 'vitest';
+import { copyObject, forEachObject, ObjectFailure } from './objects.ts';
 
 test('of a thousand objects, some slow and some that fail, each has one result', async () => {
   const objects = Array.from({ length: 1000 }, (_, number) => ({ storeKey: `${number}`, sizeBytes: number }));
@@ -51,4 +56,25 @@ test('what fails while the next object is still being read ends it all, and is m
   } finally {
     process.off('unhandledRejection', onUnhandled);
   }
+});
+
+test.skipIf(!existsSync('/proc/self/fd'))('a copy is durable with every folder that was made for it', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'cadiz-backup-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const file = await open('/dev/null');
+  const prototype: FileHandle = Object.getPrototypeOf(file);
+  await file.close();
+  const synced: string[] = [];
+  const sync = prototype.sync;
+  const syncing = vi.spyOn(prototype, 'sync').mockImplementation(function (this: FileHandle) {
+    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
+    return sync.call(this);
+  });
+  onTestFinished(() => syncing.mockRestore());
+  const object = { storeKey: 'a', sizeBytes: 4, etag: 'of parts-2' };
+  const store = { read: async () => ({ ...object, body: Readable.from([Buffer.from('text')]) }) };
+  await copyObject(folder, store, { ...object, sha256: undefined }, undefined, () => undefined);
+  const made = readdirSync(folder, { recursive: true }).map((name) => join(folder, String(name)));
+  expect(made).toHaveLength(4);
+  for (const path of made) expect(synced, path).toContain(dirname(path));
 });

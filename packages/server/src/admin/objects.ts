@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { fromLine } from '../db/copy-text.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { DamagedArchive, findDamage, type Manifest, readPart, syncFolder } from './archive.ts';
+import { DamagedArchive, findDamage, type Manifest, makeDurableFolder, readPart, syncFolder } from './archive.ts';
 
 /** The folder of the copies in an archive, which its backups share. */
 export const objectsName = 'objects';
@@ -193,7 +193,7 @@ export async function copyObject(
       'its object has changed since it was recorded. If another tool copied the bucket, cadiz admin accept compares the bytes.',
     );
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeDurableFolder(dirname(path));
   const draft = `${path}.new`;
   const file = await open(draft, 'w', 0o600);
   const hashes = startHashes();
