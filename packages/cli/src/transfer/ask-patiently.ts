@@ -37,4 +37,14 @@ export function readRetryAfter(value: string | null, now = Date.now()): number |
 }
 
 /** How long an answer without a file may take. */
-export const answerMilliseconds = 60_000;
+const answerMilliseconds = 60_000;
+
+/**
+ * `fetch` for an answer without a file. One that breaks off has failed, as one that never came has: `askPatiently` asks for it
+ * again.
+ */
+export async function fetchWhole(url: string, init: RequestInit): Promise<Response> {
+  const answer = await fetch(url, { signal: AbortSignal.timeout(answerMilliseconds), ...init });
+  await answer.clone().arrayBuffer();
+  return answer;
+}

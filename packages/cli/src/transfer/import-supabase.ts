@@ -3,7 +3,7 @@ import { readSecret } from '../ask.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
 import { joinPath } from '../paths.ts';
-import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
+import { askPatiently, fetchWhole } from './ask-patiently.ts';
 import { toMd5 } from './bytes.ts';
 import { toEtag } from './etag.ts';
 import { toForeignItem, whyImpossible } from './foreign-item.ts';
@@ -55,26 +55,23 @@ function readSource(given: string): { bucket?: string | undefined; folder: strin
 }
 
 interface Api {
-  /** @param milliseconds how long each attempt may take, with its body. @throws Failure */
-  ask(path: string, init?: RequestInit, milliseconds?: number): Promise<Response>;
+  /** @param get sends a request. @throws Failure */
+  ask(path: string, init?: RequestInit, get?: typeof fetchWhole): Promise<Response>;
   /** @param body is posted */
   json<T>(path: string, body?: object): Promise<T>;
 }
 
 function createApi(base: string, key: string): Api {
-  const ask: Api['ask'] = (path, init = {}, milliseconds) => {
+  const ask: Api['ask'] = (path, init = {}, get = fetch) => {
     const headers = { authorization: `Bearer ${key}`, apikey: key, ...init.headers };
-    const send = () => {
-      const signal = milliseconds === undefined ? null : AbortSignal.timeout(milliseconds);
-      return fetch(base + path, { ...init, headers, signal });
-    };
+    const send = () => get(base + path, { ...init, headers });
     return askPatiently(send, (answer) => toFailure(answer, path));
   };
   return {
     ask,
     async json(path, body) {
       const posted = { method: 'POST', body: JSON.stringify(body), headers: { 'content-type': 'application/json' } };
-      return (await ask(path, body && posted, answerMilliseconds)).json();
+      return (await ask(path, body && posted, fetchWhole)).json();
     },
   };
 }

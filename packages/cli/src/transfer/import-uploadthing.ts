@@ -1,7 +1,7 @@
 import { readSecret } from '../ask.ts';
 import type { Context } from '../context.ts';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
-import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
+import { askPatiently, fetchWhole } from './ask-patiently.ts';
 import { type ForeignFacts, toForeignItem, whyImpossible } from './foreign-item.ts';
 import type { Origin } from './import-items.ts';
 import type { LeftOut } from './local-tree.ts';
@@ -34,10 +34,7 @@ export async function readUploadThing(context: Context): Promise<Origin> {
   const api = (env.UPLOADTHING_API_URL || 'https://api.uploadthing.com').replace(/\/+$/, '');
   const post = async <T>(path: string, body: object): Promise<T> => {
     const headers = { 'content-type': 'application/json', 'x-uploadthing-api-key': token.apiKey };
-    const send = () => {
-      const signal = AbortSignal.timeout(answerMilliseconds);
-      return fetch(api + path, { method: 'POST', headers, body: JSON.stringify(body), signal });
-    };
+    const send = () => fetchWhole(api + path, { method: 'POST', headers, body: JSON.stringify(body) });
     return (await askPatiently(send, (answer) => toFailure(answer, path))).json();
   };
   /** A signed URL, which private files need. */
@@ -47,14 +44,12 @@ export async function readUploadThing(context: Context): Promise<Origin> {
   /**
    * Asks for a file at its public URL, and at a signed one if that is refused.
    *
-   * @param milliseconds how long each attempt may take, with its body
+   * @param get sends a request
    */
-  async function ask({ key, name }: Listed, given: RequestInit, milliseconds?: number): Promise<Response> {
+  async function ask({ key, name }: Listed, init: RequestInit, get: typeof fetchWhole = fetch): Promise<Response> {
     const send = async () => {
-      const signal = milliseconds === undefined ? null : AbortSignal.timeout(milliseconds);
-      const init = { ...given, signal };
-      const answer = await fetch(toPublicUrl(env, token.appId, key), init);
-      return answer.status === 401 || answer.status === 403 ? fetch(await sign(key), init) : answer;
+      const answer = await get(toPublicUrl(env, token.appId, key), init);
+      return answer.status === 401 || answer.status === 403 ? get(await sign(key), init) : answer;
     };
     return askPatiently(send, (answer) => toFailure(answer, name));
   }
@@ -69,7 +64,7 @@ export async function readUploadThing(context: Context): Promise<Origin> {
   }
 
   async function look(file: Listed): Promise<ForeignFacts> {
-    const { headers } = await ask(file, { method: 'HEAD' }, answerMilliseconds);
+    const { headers } = await ask(file, { method: 'HEAD' }, fetchWhole);
     return { type: headers.get('content-type') ?? '', metadata: {}, externalId: file.customId };
   }
 

@@ -3,7 +3,7 @@ import { createRequestSigner, emptyPayloadHash, uriEncode, uriEncodePath } from 
 import { joinEtags } from '@cadiz/store/join-parts';
 import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import { exitCodes, Failure, usageFailure } from '../failure.ts';
-import { answerMilliseconds, askPatiently } from './ask-patiently.ts';
+import { askPatiently, fetchWhole } from './ask-patiently.ts';
 import { toEtag } from './etag.ts';
 import { getStored } from './get-stored.ts';
 
@@ -91,10 +91,9 @@ export function openBucket(bucket: string, env: NodeJS.ProcessEnv, at?: string):
         now: Date.now(),
       });
       if ('range' in more) return getStored(url, headers);
-      // What is written may take longer; fetch itself ends it if nothing moves.
-      const signal = body ? null : AbortSignal.timeout(answerMilliseconds);
-      // Elsewhere, the signature would not hold, and the bytes would be somebody else's.
-      return fetch(url, { method, headers, signal, redirect: 'manual', ...(body && { body }) });
+      // What is written may take longer; fetch itself ends it if nothing moves. Elsewhere, the signature would not hold, and
+      // the bytes would be somebody else's.
+      return fetchWhole(url, { method, headers, redirect: 'manual', ...(body && { body, signal: null }) });
     };
     return askPatiently(send, (answer) => toFailure(answer, `s3://${bucket}/${key}`));
   }

@@ -5,7 +5,7 @@ import { comparePage } from '../features/janitor/compare-page.ts';
 import type { Config } from '../settings/config.ts';
 import { openBeside } from '../start/open-beside.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { forEachObject, ObjectFailure, startHashes, type Telling } from './objects.ts';
+import { forEachObject, ObjectFailure, receive, startHashes, type Telling, untilWhole } from './objects.ts';
 import { withObjects } from './open-objects.ts';
 import { findPartSizes } from './part-sizes.ts';
 
@@ -111,7 +111,7 @@ async function accept(
     .executeTakeFirst();
   if (row === undefined) throw new ObjectFailure('it was changed meanwhile: run the command again.');
   const sha256 = row.sha256_state === 'mismatch' ? undefined : row.sha256?.toString('hex');
-  const proof = await prove(objects, file, sha256, onBytes);
+  const proof = await untilWhole(() => prove(objects, file, sha256, onBytes));
   if (proof === 'refuted') throw new ObjectFailure('its object has another SHA-256 than was recorded.');
   if (proof === undefined && !unproved) {
     throw new ObjectFailure(
@@ -140,14 +140,9 @@ async function prove(
   }
   const whole = startHashes();
   const inParts = findPartSizes(sizeBytes, etag).map(startPartHashes);
-  try {
-    for await (const bytes of object.body as AsyncIterable<Buffer>) {
-      whole.update(bytes);
-      for (const parts of inParts) parts.update(bytes);
-      onBytes(bytes.length);
-    }
-  } finally {
-    object.body.destroy();
+  for await (const bytes of receive(storeKey, object.body, onBytes)) {
+    whole.update(bytes);
+    for (const parts of inParts) parts.update(bytes);
   }
   const hashed = whole.end();
   if (sha256 !== undefined) return hashed.sha256 === sha256 ? 'proved' : 'refuted';

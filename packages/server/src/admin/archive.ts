@@ -150,6 +150,13 @@ export async function findDamage(folder: string, part: Part): Promise<string | u
   return rows === part.rows ? undefined : `${path} has ${rows} lines instead of ${part.rows}.`;
 }
 
+/** Makes a folder and any missing parents, for this user only. Their names are durable when it returns. */
+export async function makeDurableFolder(folder: string): Promise<void> {
+  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  if (made === undefined) return;
+  for (let at = folder; at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
+}
+
 /** Makes the names in a folder durable (fsync). */
 export async function syncFolder(folder: string): Promise<void> {
   const handle = await open(folder, 'r');

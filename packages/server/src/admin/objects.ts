@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { open, readdir, rename, rm, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import type { Readable } from 'node:stream';
+import pRetry from 'p-retry';
 import { z } from 'zod';
 import { fromLine } from '../db/copy-text.ts';
 import type { ObjectStore } from '../store/object-store.ts';
-import { DamagedArchive, findDamage, type Manifest, readPart, syncFolder } from './archive.ts';
+import { DamagedArchive, findDamage, type Manifest, makeDurableFolder, readPart, syncFolder } from './archive.ts';
 
 /** The folder of the copies in an archive, which its backups share. */
 export const objectsName = 'objects';
@@ -50,6 +52,36 @@ export type Listed = z.output<typeof Listed>;
 export class ObjectFailure extends Error {
   override readonly name = 'ObjectFailure';
 }
+
+/** The store has stopped in the middle of an object, which may arrive whole another time. */
+class BrokenOff extends Error {
+  override readonly name = 'BrokenOff';
+}
+
+/** The bytes of an object as they arrive. @throws BrokenOff */
+export async function* receive(
+  storeKey: string,
+  body: Readable,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  let received = 0;
+  try {
+    for await (const bytes of body as AsyncIterable<Buffer>) {
+      received += bytes.length;
+      onBytes(bytes.length);
+      yield bytes;
+    }
+  } catch (cause) {
+    onBytes(-received);
+    throw new BrokenOff(`The object store has broken off while it sent ${storeKey}.`, { cause });
+  } finally {
+    body.destroy();
+  }
+}
+
+/** Reads an object again if the store breaks off: one lost connection must not end hours of reading. */
+export const untilWhole = <T>(read: () => Promise<T>): Promise<T> =>
+  pRetry(read, { retries: 3, minTimeout: 200, shouldRetry: ({ error }) => error instanceof BrokenOff });
 
 /** Where the copy of an object is, below the folder of the archive. */
 function toCopyPath(storeKey: string): string {
@@ -184,7 +216,18 @@ export async function copyObject(
   const { storeKey, sizeBytes, etag } = object;
   const path = join(folder, toCopyPath(storeKey));
   const there = await hashCopy(path, object, copied);
-  if (there !== undefined) return { storeKey, sizeBytes, etag, sha256: there };
+  const sha256 = there ?? (await untilWhole(() => download(path, store, object, onBytes)));
+  return { storeKey, sizeBytes, etag, sha256 };
+}
+
+/** @returns the SHA-256 of what has arrived */
+async function download(
+  path: string,
+  store: Pick<ObjectStore, 'read'>,
+  object: RecordedObject,
+  onBytes: (bytes: number) => void,
+): Promise<string> {
+  const { storeKey, sizeBytes, etag } = object;
   const found = await store.read(storeKey);
   if (found === undefined) throw new ObjectFailure('its object is not in the object store.');
   if (found.sizeBytes !== sizeBytes || found.etag !== etag) {
@@ -193,19 +236,17 @@ export async function copyObject(
       'its object has changed since it was recorded. If another tool copied the bucket, cadiz admin accept compares the bytes.',
     );
   }
-  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await makeDurableFolder(dirname(path));
   const draft = `${path}.new`;
   const file = await open(draft, 'w', 0o600);
   const hashes = startHashes();
   try {
-    for await (const bytes of found.body as AsyncIterable<Buffer>) {
+    for await (const bytes of receive(storeKey, found.body, onBytes)) {
       await file.writeFile(bytes);
       hashes.update(bytes);
-      onBytes(bytes.length);
     }
     await file.sync();
   } finally {
-    found.body.destroy();
     await file.close();
   }
   const arrived = hashes.end();
@@ -216,7 +257,7 @@ export async function copyObject(
   }
   await rename(draft, path);
   await syncFolder(dirname(path));
-  return { storeKey, sizeBytes, etag, sha256: arrived.sha256 };
+  return arrived.sha256;
 }
 
 /** Removes copies that no backup of the archive names any more, and what was interrupted. */

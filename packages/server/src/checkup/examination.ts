@@ -41,7 +41,7 @@ export interface Examination extends Readonly<ExaminationOptions> {
   prefix: string;
   /** An unused key, which is removed at the end. */
   newKey(name: string): string;
-  /** Starts a multipart upload, which is aborted at the end; returns its id. */
+  /** Starts a multipart upload, which is aborted at the end; returns its id. Throws the signal's reason. */
   begin(key: string): Promise<string>;
   /** Sends a request as the service does, to S3_ENDPOINT. */
   ask(asked: Asked): Promise<Answer>;
@@ -131,6 +131,8 @@ export function createExamination(options: ExaminationOptions): Examination {
       return key;
     },
     async begin(key) {
+      // The check may go on after the sweep, which would not know this upload.
+      signal.throwIfAborted();
       const uploadId = await objects.createMultipart(key);
       uploads.push({ key, uploadId });
       return uploadId;

@@ -127,8 +127,8 @@ async function prepare(settings: S3Settings, now = Date.now): Promise<void> {
   objects.close();
 }
 
-function examinationOf(settings: S3Settings): Examination {
-  const exam = createExamination({ settings, publicUrl, config, origins: [publicUrl], now: Date.now, signal: never });
+function examinationOf(settings: S3Settings, signal = never): Examination {
+  const exam = createExamination({ settings, publicUrl, config, origins: [publicUrl], now: Date.now, signal });
   onTestFinished(() => exam.close());
   return exam;
 }
@@ -229,6 +229,13 @@ describe('on the tested store', () => {
       expect((await objects.list('')).objects).toEqual([]);
       expect((await objects.listMultiparts('')).uploads).toEqual([]);
     }
+  });
+
+  test('a check that goes on after it was stopped begins no upload, which nobody would abort', async () => {
+    const settings = await newBucket();
+    const exam = examinationOf(settings, AbortSignal.abort(new Error('stopped')));
+    await expect(exam.begin(exam.newKey('late'))).rejects.toThrow('stopped');
+    expect((await exam.objects.listMultiparts('')).uploads).toEqual([]);
   });
 
   test.runIf(!isOther)('the embedded store passes everything', async () => {

@@ -1,6 +1,6 @@
 import { cpSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { flipInPack } from '../../test/damage.ts';
 import { bucket, folderOfTest } from '../../test/running-store.ts';
 import { openSmallPacks, type SmallPacks } from '../../test/small-packs.ts';
@@ -133,6 +133,36 @@ test('no pack is removed while the journal may still refer to it', async () => {
   expect(packsOf(folder).length).toBeLessThanOrEqual(1);
   await small.close();
 });
+
+test.each([0, 1, 2, 3, 4, 5])(
+  'a pack that becomes due %i turns after another was removed is removed too',
+  async (turns) => {
+    const folder = folderOfTest();
+    const small = await openSmallPacks(folder);
+    const keys = keysUpTo(100);
+    await putAll(small, keys);
+    const packOf = (key: string) => small.index.findObject(bucket, key)?.packed?.pack ?? '';
+    const [first, second] = [...new Set(keys.map(packOf))] as [string, string];
+    const forget = small.index.packs.forget;
+    vi.spyOn(small.index.packs, 'forget').mockImplementationOnce(async (pack) => {
+      await forget(pack);
+      void (async () => {
+        for (let turn = 0; turn < turns; turn += 1) await undefined;
+        small.compactor.consider(second);
+      })();
+    });
+    // Without telling the compactor, which is told of the second one later.
+    await small.index.deleteObjects(
+      bucket,
+      keys.filter((key) => packOf(key) === second).map((key) => ({ key })),
+    );
+    await Promise.all(keys.filter((key) => packOf(key) === first).map(small.remove));
+    await expect.poll(() => packsOf(folder)).not.toContain(first);
+    await small.compactor.settled();
+    await expect.poll(() => packsOf(folder)).not.toContain(second);
+    await small.close();
+  },
+);
 
 test('the pack that is being written stays although nothing in it is in use', async () => {
   const folder = folderOfTest();

@@ -46,9 +46,7 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
     due.add(pack);
     for (const again of postponed) due.add(again);
     postponed.clear();
-    running ??= compactAll().finally(() => {
-      running = undefined;
-    });
+    running ??= compactAll();
   }
 
   function isDue(pack: string): boolean {
@@ -60,11 +58,13 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
   }
 
   async function compactAll(): Promise<void> {
+    // What becomes due in the same turn is rewritten together.
+    await undefined;
     while (due.size > 0 && !closing) {
       const round = due;
       due = new Set();
       for (const pack of round) {
-        if (closing) return;
+        if (closing) break;
         try {
           if (isDue(pack)) await compact(pack);
         } catch (error) {
@@ -73,6 +73,8 @@ export function openCompactor({ index, packs, room, flushJournal, log }: Compact
         }
       }
     }
+    // In the turn of the last look: what becomes due later must begin anew.
+    running = undefined;
   }
 
   async function compact(pack: string): Promise<void> {
