@@ -412,6 +412,37 @@ describe('import from S3', () => {
       expect([lost.length, report.done, report.failed]).toMatchObject([1, [{ path: 'large.bin' }], []]);
     });
 
+    test('reads a file again that breaks off', async () => {
+      await client().upload(new Blob([big]), { name: 'large.bin', folder: 'broken' });
+      const { PORT, STORE_PORT } = place.settings;
+      let asked = 0;
+      let port = 0;
+      // The service, whose URLs of files lead to a store that breaks off at first.
+      const breaking = createServer((request, response) => {
+        const { method, url: path = '', headers } = request;
+        if (!path.startsWith('/api/')) {
+          asked += 1;
+          if (asked > 1) return response.writeHead(302, { location: `http://localhost:${STORE_PORT}${path}` }).end();
+          return response.writeHead(200, { 'content-length': big.length }).write('half', () => response.destroy());
+        }
+        const passed = forward({ port: PORT, host: '127.0.0.1', method, path, headers }, async (answer) => {
+          const { 'content-length': _, ...kept } = answer.headers;
+          const words = Buffer.concat(await answer.toArray()).toString();
+          response.writeHead(answer.statusCode ?? 0, kept).end(words.replaceAll(`:${STORE_PORT}/`, `:${port}/`));
+        });
+        return request.pipe(passed);
+      });
+      await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve));
+      port = (breaking.address() as AddressInfo).port;
+      onTestFinished(() => {
+        breaking.closeAllConnections();
+        breaking.close();
+      });
+      const how = { env: { ...own().env, CADIZ_URL: `http://127.0.0.1:${port}` } };
+      const report = await place.json<Report>(['export', ...target('broken'), 'broken'], how);
+      expect([asked, report.done, report.failed]).toMatchObject([2, [{ path: 'large.bin' }], []]);
+    });
+
     test('bytes that are not as the manifest says are not imported', async () => {
       await client().upload('right', { name: 'small.txt', folder: 'damage-s3' });
       await client().upload(new Blob([big]), { name: 'large.bin', folder: 'damage-s3' });

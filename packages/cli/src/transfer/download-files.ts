@@ -65,6 +65,18 @@ interface How {
 
 const attempts = 5;
 
+/** Reads the bytes of a file again if their connection breaks, or if they were damaged on the way. */
+export async function untilWhole<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await read();
+    } catch (error) {
+      if (attempt === attempts || !mayPass(error)) throw error;
+      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
+    }
+  }
+}
+
 /**
  * Downloads to a draft beside the target, and gives it its name once it is complete and verified. A draft that an earlier
  * attempt has left is continued. Another command may be writing the same draft: both put the same bytes in the same places.
@@ -76,17 +88,12 @@ async function downloadFile(client: Client, download: Download, how: How): Promi
   const taken = await stat(to).catch(() => undefined);
   if (taken?.isDirectory()) throw Object.assign(new Error(), { code: 'EISDIR', path: to });
   await removeLinked(draft);
-  let written: Stats;
-  for (let attempt = 1; ; attempt++) {
-    try {
-      written = await continueDraft(client, file, draft, how);
-      break;
-    } catch (error) {
+  const written = await untilWhole(() =>
+    continueDraft(client, file, draft, how).catch(async (error) => {
       if (error instanceof Damaged || isGone(error)) await rm(draft, { force: true });
-      if (attempt === attempts || !mayPass(error)) throw error;
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 400 * 2 ** attempt));
-    }
-  }
+      throw error;
+    }),
+  );
   await nameDraft({ ...download, draft, written });
 }
 

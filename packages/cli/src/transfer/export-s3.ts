@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { File } from '@cadiz/client';
 import { exitCodes, Failure } from '../failure.ts';
 import { openBytes, proofOf } from './bytes.ts';
-import { signTogether } from './download-files.ts';
+import { signTogether, untilWhole } from './download-files.ts';
 import type { ExportHow, ExportTarget, Placed } from './export-target.ts';
 import { filesFolder, manifestName, toLines } from './manifest.ts';
 import { runTransfers, type Transfer } from './run-transfers.ts';
@@ -52,7 +52,7 @@ export function toBucket(given: string, { context, client, concurrency }: Export
           isAgain = true;
           return url;
         };
-        const run: Transfer['run'] = (onProgress) => copy(at, file, next, onProgress);
+        const run: Transfer['run'] = (onProgress) => untilWhole(() => copy(at, file, next, onProgress));
         return { path: at, id: file.id, bytes: file.fileSize, run };
       });
       await runTransfers(context, 'Exporting', transfers, report, concurrency);
