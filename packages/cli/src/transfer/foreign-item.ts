@@ -5,6 +5,7 @@ import { Failure } from '../failure.ts';
 import { nameOf } from '../paths.ts';
 import { proofOf } from './bytes.ts';
 import { changedBytesFact, changedFact, toChangedFacts } from './compare.ts';
+import { untilWhole } from './download-files.ts';
 import type { Item } from './import-items.ts';
 
 /** A file of another store, whose bytes pass through this machine without being stored here. */
@@ -67,7 +68,7 @@ export function toForeignItem(foreign: Foreign): Item {
       const externalId = externalIdForm.safeParse(given.externalId).data;
       if (hasOtherMd5) md5 = undefined;
       // Parts are read in any order, so their SHA-256 is compared before that.
-      if (sha256 !== undefined && size >= inPartsFrom) await drain(verified());
+      if (sha256 !== undefined && size >= inPartsFrom) await untilWhole(() => drain(verified()));
       const file: Source = {
         name: nameOf(path),
         size,
