@@ -40,6 +40,8 @@ test('deploy/compose.yaml uses settings, ports and paths of the service, and let
   expect(Number.parseInt(cadiz.stop_grace_period, 10)).toBeGreaterThan(drainSeconds);
   expect(cadiz).toMatchObject({ user: `${user}:${user}`, read_only: true, cap_drop: ['ALL'] });
   expect(cadiz.environment.DATABASE_URL).toContain(`@postgres:5432/${postgres.environment.POSTGRES_DB}`);
+  // Without a host, it would be a socket, at which the image's PostgreSQL answers before others can reach it.
+  expect(postgres.healthcheck.test.slice(0, 4)).toEqual(['CMD', 'pg_isready', '-h', '127.0.0.1']);
   const mounted = [cadiz, postgres].flatMap((service) => service.volumes.map((each: string) => each.split(':')[0]));
   expect(mounted).toEqual(Object.keys(volumes));
 });

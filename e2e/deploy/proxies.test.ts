@@ -1,7 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import http from 'node:http';
+import { connect } from 'node:http2';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
@@ -92,6 +94,14 @@ for (const [name, program, option, logged] of proxies) {
       const { url } = read(await ask(proxy, `/api/storage/files/${id}/url`, { method: 'POST', headers, body: '{}' }));
       const downloaded = await get(url.slice(behindProxy.S3_PUBLIC_ENDPOINT.length));
       expect([downloaded.said, toDigest(downloaded.bytes)]).toEqual([said, toDigest(bytes)]);
+    });
+
+    test('takes a mebibyte of an upload over HTTP/2 before the browser has to wait for an answer', async () => {
+      const { httpsPort: port, ca } = proxy;
+      const session = connect(`https://127.0.0.1:${port}`, { ca, servername: hosts.objects });
+      const [{ initialWindowSize }] = await once(session, 'remoteSettings');
+      session.destroy();
+      expect(initialWindowSize).toBeGreaterThanOrEqual(mebibyte);
     });
 
     function overHttp1() {

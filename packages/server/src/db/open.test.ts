@@ -319,7 +319,10 @@ describe('openDatabase', () => {
       'unsupported startup parameter: statement_timeout',
       'set DATABASE_DIRECT_URL to the URL of the server itself as well',
     ],
-    ['unsupported startup parameter: options', 'leave them out of DATABASE_URL'],
+    [
+      'unsupported startup parameter: options',
+      'leave them out of DATABASE_URL, set them for the user or the database, and set DATABASE_DIRECT_URL',
+    ],
     [
       'no pg_hba.conf entry for host "10.0.0.7", user "cadiz", database "cadiz", no encryption',
       'add sslmode=verify-full to DATABASE_URL',

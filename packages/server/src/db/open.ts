@@ -169,12 +169,18 @@ const timeouts = {
   query_timeout: 300_000,
 };
 
+/**
+ * Where row-level security hides rows from the user, statements fail. Otherwise, whatever is compared with the rows would count as
+ * left over, such as objects, which the janitor then removes.
+ */
+const completeRows = { row_security: 'off' };
+
 /** A pooler that only hands connections around, one that keeps what is prepared, or none. */
 type Pooler = 'plain' | 'prepares' | undefined;
 
 function createPostgresPool(url: string, max: number, pooler: Pooler, more: PoolConfig = {}): pg.Pool {
   const pool = createPool({
-    connectionString: url,
+    connectionString: pooler ? url : withSettings(url, completeRows),
     max,
     connectionTimeoutMillis: 10_000,
     keepAlive: true,
@@ -198,7 +204,7 @@ function openListing(
   pooler: Pooler,
   link: Link,
 ): ListingLane {
-  const own = createPostgresPool(pooler ? url : withListingSettings(url), listingConnections, pooler, {
+  const own = createPostgresPool(pooler ? url : withSettings(url, listingSettings), listingConnections, pooler, {
     link,
     ...(!pooler && { statement_timeout: false }),
   });
@@ -208,9 +214,9 @@ function openListing(
 }
 
 /** Beside the options of the URL or of PGOPTIONS, such as a search_path: `pg` takes those of only one place. */
-function withListingSettings(url: string): string {
+function withSettings(url: string, settings: Record<string, string>): string {
   const { connectionParameters } = new pg.Client(url) as pg.Client & { connectionParameters: { options?: string } };
-  const options = Object.entries(listingSettings).map(([name, value]) => `-c ${name}=${value}`);
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const added = new URL(url);
   added.searchParams.set('options', [connectionParameters.options ?? '', ...options].join(' ').trim());
   return added.href;

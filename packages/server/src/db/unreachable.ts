@@ -48,6 +48,6 @@ function toPoolerAdvice(setting: string, reason: string): string | undefined {
   }
   if (!reason.startsWith('unsupported startup parameter')) return undefined;
   return reason.endsWith(': options')
-    ? `That is a pooler, which takes no options: leave them out of ${setting}, and set them for the user or the database.`
+    ? `That is a pooler, which takes no options: leave them out of ${setting}, set them for the user or the database, and set DATABASE_DIRECT_URL to the URL of the server itself.`
     : 'That is a pooler: set DATABASE_DIRECT_URL to the URL of the server itself as well.';
 }
