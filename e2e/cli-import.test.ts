@@ -4,7 +4,13 @@ import { createServer, request as forward, type ServerResponse } from 'node:http
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
-import { CreateBucketCommand, DeleteObjectCommand, PutObjectCommand, S3Client } from '@aws-sdk/client-s3';
+import {
+  CreateBucketCommand,
+  DeleteObjectCommand,
+  ListMultipartUploadsCommand,
+  PutObjectCommand,
+  S3Client,
+} from '@aws-sdk/client-s3';
 import { createClient } from '@cadiz/client';
 import { verifyRequest } from '@cadiz/sigv4';
 import { openStore, type RunningStore } from '@cadiz/store';
@@ -441,6 +447,39 @@ describe('import from S3', () => {
       const how = { env: { ...own().env, CADIZ_URL: `http://127.0.0.1:${port}` } };
       const report = await place.json<Report>(['export', ...target('broken'), 'broken'], how);
       expect([asked, report.done, report.failed]).toMatchObject([2, [{ path: 'large.bin' }], []]);
+    });
+
+    test('leaves no parts behind of what fails', async () => {
+      await client().upload(new Blob([big.subarray(0, 20 * 1024 ** 2)]), { name: 'large.bin', folder: 'partial' });
+      const refusing = createServer((asked, response) => {
+        const { method, url: path = '', headers } = asked;
+        if (path.includes('partNumber=2')) {
+          asked.resume();
+          return response.writeHead(403).end();
+        }
+        const passed = forward({ port: store.port, host: '127.0.0.1', method, path, headers }, (answer) =>
+          answer.pipe(response.writeHead(answer.statusCode ?? 0, answer.headers)),
+        );
+        return asked.pipe(passed);
+      });
+      await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => {
+        refusing.closeAllConnections();
+        refusing.close();
+      });
+      const through = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
+      const failed = await place.cadiz(
+        ['export', '--endpoint', through, 's3://media/partial', 'partial', '--json'],
+        own(),
+      );
+      expect([failed.code, JSON.parse(failed.stdout)]).toMatchObject([
+        5,
+        { done: [], failed: [{ path: 'large.bin', error: expect.stringContaining('the store answered 403') }] },
+      ]);
+      const s3 = open();
+      const { Uploads = [] } = await s3.send(new ListMultipartUploadsCommand({ Bucket: 'media', Prefix: 'partial/' }));
+      s3.destroy();
+      expect(Uploads).toEqual([]);
     });
 
     test('bytes that are not as the manifest says are not imported', async () => {

@@ -1,5 +1,5 @@
 import { createHash, randomBytes, randomUUID } from 'node:crypto';
-import { link, mkdir, readdir, readFile, rm, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
+import { chmod, link, mkdir, readdir, readFile, rm, rmdir, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { createClient } from '@cadiz/client';
@@ -367,6 +367,16 @@ describe('what cannot be transferred', () => {
     const synced = await run('sync', 'locked', `cadiz:/${name}`, '--delete', '--yes');
     expect([synced.code, synced.stdout]).toEqual([1, '']);
     expect((await place.ok(['ls', `cadiz:/${name}`])).stdout).toContain('a.txt');
+    await place.ok(['upload', here('a.txt'), '--to', `cadiz:/${name}/locked`]);
+    await write({ 'listed/b.txt': 'b' });
+    await place.ok(['upload', '-r', here('listed'), '--to', `cadiz:/${name}`]);
+    await chmod(here('listed'), 0o444);
+    const above = await run('sync', '.', `cadiz:/${name}`, '--delete', '--yes', '--json');
+    const whole = ['a.txt', 'listed/', 'listed/b.txt', 'locked/', 'locked/a.txt'];
+    expect((await place.ok(['ls', '-R', `cadiz:/${name}`])).stdout.split('\n').filter(Boolean).sort()).toEqual(whole);
+    const unread = ['listed/b.txt', 'locked'].map((path) => expect.objectContaining({ path }));
+    expect([above.code, JSON.parse(above.stdout).failed]).toEqual([5, unread]);
+    await chmod(here('listed'), 0o755);
     await rmdir(here('locked'));
   });
 

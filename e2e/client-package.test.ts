@@ -60,6 +60,30 @@ test.each([
   expect(stderr.replace(/^\(node:\d+\) ExperimentalWarning: CommonJS module .*\n\(Use .*\n/, '')).toBe('');
 });
 
+test('what others export of it has declarations', async () => {
+  const project = join(app, 'declared');
+  await mkdir(project);
+  const code = `import { createClient, createTicketHandler } from '@cadiz/client';
+    import { openFile, resumeFile } from '@cadiz/client/node';
+    import { createQueue, createUploader } from '@cadiz/client/upload';
+    import { verifyWebhook } from '@cadiz/client/webhooks';
+    const options = { baseUrl: 'https://media.example.com', apiKey: 'cz_live_x' };
+    export const cadiz = createClient(options);
+    export const { files, folders, trash, links, tickets, keys, uploads, operations, events, request } = cadiz;
+    export const { page, list, move, deleteMany, restoreMany, urls, image } = files;
+    export const created = () => events.follow({ types: ['file.created'] });
+    export const handler = createTicketHandler({ ...options, authorize: () => null });
+    export const uploader = createUploader(options);
+    export const queue = createQueue(uploader);
+    export const local = [openFile, resumeFile, verifyWebhook] as const;`;
+  await writeFile(join(project, 'declared.mts'), code);
+  const options = '--declaration --emitDeclarationOnly --module nodenext --target es2023 --ignoreConfig'.split(' ');
+  const { stdout } = await run(tool('tsc'), [...options, 'declared.mts'], { cwd: project }).catch(
+    (failed: { stdout: string }) => failed,
+  );
+  expect(stdout).toBe('');
+});
+
 /** What a page loads, in bytes after gzip. */
 async function sizeOf(code: string): Promise<number> {
   const entry = '\0entry';

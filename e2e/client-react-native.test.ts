@@ -33,7 +33,11 @@ const lacking = ['ReadableStream', 'TransformStream', 'DOMException', 'crypto', 
 const lackingFunctions = `
   delete AbortSignal.any;
   delete AbortSignal.timeout;
-  delete AbortSignal.prototype.throwIfAborted;`;
+  delete AbortSignal.prototype.throwIfAborted;
+  delete URLSearchParams.prototype.size;
+  URLSearchParams.prototype.set = () => {
+    throw new Error('URLSearchParams.set is not implemented');
+  };`;
 
 async function readSample(): Promise<string> {
   const page = await readFile(join(root, 'docs/sdk.md'), 'utf8');

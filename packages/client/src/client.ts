@@ -140,10 +140,10 @@ const isCertainlyUndone = ({ status, retryAfter }: CadizError): boolean =>
   status === 429 || (status === 503 && retryAfter !== undefined);
 
 function toQuery(fields: ClientCall['query'] = {}): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields))
-    if (value !== undefined && value !== null) query.set(name, `${value}`);
-  return `${query.size > 0 ? '?' : ''}${query}`;
+  const given = Object.entries(fields).filter(([, value]) => value !== undefined && value !== null);
+  // That of React Native cannot do much more.
+  const query = new URLSearchParams(Object.fromEntries(given) as Record<string, string>);
+  return `${given[0] ? '?' : ''}${query}`;
 }
 
 /** The path of one thing; whatever the id is, it stays one part of the path. */

@@ -13,6 +13,7 @@ export {
 export { CadizError, type ClientErrorCode, isCadizError } from './error.ts';
 export type { ErrorCode } from './error-codes.ts';
 export { imageUrl, srcset } from './images.ts';
+export type { Following } from './operation.ts';
 export type { Resumable, ResumeStore } from './platform/platform.ts';
 export type { ClientOptions, GrantedTicket, Secret } from './request.ts';
 export { createTicketHandler, type TicketHandlerOptions } from './ticket-handler.ts';

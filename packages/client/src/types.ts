@@ -463,7 +463,8 @@ export type AccessEventType =
 /** The type of an event: what has happened to what. */
 export type EventType = keyof EventData | AccessEventType;
 
-interface EventOf<T extends EventType, D> {
+/** An event of one type, and what is known of it. */
+export interface EventOf<T extends EventType, D> {
   id: string;
   /** Its number in the project: 1, 2, 3 and so on, in the order of the changes. */
   seq: number;
