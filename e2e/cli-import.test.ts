@@ -1,6 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
-import { createServer, request as forward, type ServerResponse } from 'node:http';
+import { createServer, request as forward, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync, gzipSync } from 'node:zlib';
@@ -28,6 +28,17 @@ beforeAll(async () => {
   place = await startWorkplace();
 });
 afterAll(() => place.close());
+
+/** A server until the end of the test. @returns its URL */
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
 
 const client = () => createClient({ baseUrl: place.service.url, apiKey: place.apiKey });
 const pathsIn = async (folder: string) =>
@@ -222,7 +233,7 @@ describe('import from S3', () => {
 
   test('an endpoint may have a path, as that of Supabase has, and a session token is signed', async () => {
     const asked: string[] = [];
-    const server = createServer((request, response) => {
+    const origin = await serve((request, response) => {
       const { method = '', url = '', rawHeaders } = request;
       const seen = { method, rawUrl: url, rawHeaders, now: Date.now() };
       const verdict = verifyRequest(seen, { region: 'eu-central-1', findSecretAccessKey: () => keys.secretAccessKey });
@@ -240,17 +251,12 @@ describe('import from S3', () => {
           .writeHead(request.headers.range ? 206 : 200, { 'content-type': 'text/plain', 'content-length': 3 })
           .end(method === 'HEAD' ? '' : 'abc');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    try {
-      const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}/storage/v1/s3/`;
-      const own = { ...env, AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: 'eu-central-1', AWS_SESSION_TOKEN: 'a token' };
-      await place.ok(['import', 's3://avatars', '--to', 'avatars'], { env: own });
-      expect((await place.ok(['cat', 'avatars/a+b c.txt'])).stdout).toBe('abc');
-      const path = '/storage/v1/s3/avatars';
-      expect(asked).toEqual([`GET ${path} true`, `HEAD ${path}/a%2Bb%20c.txt true`, `GET ${path}/a%2Bb%20c.txt true`]);
-    } finally {
-      server.close();
-    }
+    const endpoint = `${origin}/storage/v1/s3/`;
+    const own = { ...env, AWS_ENDPOINT_URL_S3: endpoint, AWS_REGION: 'eu-central-1', AWS_SESSION_TOKEN: 'a token' };
+    await place.ok(['import', 's3://avatars', '--to', 'avatars'], { env: own });
+    expect((await place.ok(['cat', 'avatars/a+b c.txt'])).stdout).toBe('abc');
+    const path = '/storage/v1/s3/avatars';
+    expect(asked).toEqual([`GET ${path} true`, `HEAD ${path}/a%2Bb%20c.txt true`, `GET ${path}/a%2Bb%20c.txt true`]);
   });
 
   test('of a store that throttles, loses objects and has hostile names, what can be is imported', async () => {
@@ -262,7 +268,7 @@ describe('import from S3', () => {
       { keys: ['100%.txt', `${'x'.repeat(300)}.txt`], more: '' },
     ];
     let throttled = 0;
-    const server = createServer((request, response) => {
+    const AWS_ENDPOINT_URL_S3 = await serve((request, response) => {
       const url = new URL(request.url ?? '', 'http://store');
       if (url.searchParams.has('list-type')) {
         if (throttled++ === 0) return response.writeHead(503, { 'retry-after': '0' }).end('<Code>SlowDown</Code>');
@@ -276,20 +282,14 @@ describe('import from S3', () => {
       response.writeHead(request.headers.range ? 206 : 200, { 'content-length': 3 });
       return response.end(request.method === 'HEAD' ? '' : 'abc');
     });
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    try {
-      const AWS_ENDPOINT_URL_S3 = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const own = { env: { ...env, AWS_ENDPOINT_URL_S3 } };
-      const { code, stdout, stderr } = await place.cadiz(['import', 's3://odd', '--to', 'odd', '--json'], own);
-      const report: Report = JSON.parse(stdout);
-      expect([code, report.done.map(({ path }) => path).sort()]).toEqual([5, ['100%.txt', 'good.txt']]);
-      expect(report.failed).toHaveLength(7);
-      expect(stderr).not.toContain('\u001b');
-      const endless = await place.cadiz(['import', 's3://endless', '--to', 'odd'], own);
-      expect([endless.code, endless.stderr]).toEqual([1, expect.stringContaining('the same page of its list again')]);
-    } finally {
-      server.close();
-    }
+    const own = { env: { ...env, AWS_ENDPOINT_URL_S3 } };
+    const { code, stdout, stderr } = await place.cadiz(['import', 's3://odd', '--to', 'odd', '--json'], own);
+    const report: Report = JSON.parse(stdout);
+    expect([code, report.done.map(({ path }) => path).sort()]).toEqual([5, ['100%.txt', 'good.txt']]);
+    expect(report.failed).toHaveLength(7);
+    expect(stderr).not.toContain('\u001b');
+    const endless = await place.cadiz(['import', 's3://endless', '--to', 'odd'], own);
+    expect([endless.code, endless.stderr]).toEqual([1, expect.stringContaining('the same page of its list again')]);
   });
 
   test.each<[string, string, (response: ServerResponse) => unknown]>([
@@ -311,17 +311,11 @@ describe('import from S3', () => {
       (response) => response.writeHead(307, { location: `${env.AWS_ENDPOINT_URL}/media?list-type=2` }).end(),
     ],
   ])('a store that %s is told, and nothing passes for imported', async (_, told, answer) => {
-    const server = createServer((_request, response) => answer(response));
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    try {
-      const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-      const { code, stderr } = await place.cadiz(['import', 's3://media', '--to', 'never', '--endpoint', endpoint], {
-        env,
-      });
-      expect([code, stderr]).toEqual([1, expect.stringContaining(told)]);
-    } finally {
-      server.close();
-    }
+    const endpoint = await serve((_request, response) => answer(response));
+    const { code, stderr } = await place.cadiz(['import', 's3://media', '--to', 'never', '--endpoint', endpoint], {
+      env,
+    });
+    expect([code, stderr]).toEqual([1, expect.stringContaining(told)]);
   });
 
   describe('export to a bucket', () => {
@@ -346,7 +340,7 @@ describe('import from S3', () => {
       expect(again).toMatchObject({ done: [], unchanged: 3 });
 
       // As a proxy that compresses does, which marks the ETags of what it may change.
-      const weakening = createServer((asked, response) => {
+      const through = await serve((asked, response) => {
         const { method, url: path, headers } = asked;
         const passed = forward({ port: store.port, host: '127.0.0.1', method, path, headers }, (answer) => {
           const { etag } = answer.headers;
@@ -356,12 +350,8 @@ describe('import from S3', () => {
         });
         asked.pipe(passed);
       });
-      await new Promise<void>((resolve) => weakening.listen(0, '127.0.0.1', resolve));
-      const through = `http://127.0.0.1:${(weakening.address() as AddressInfo).port}`;
       const unchanged = ['export', '--endpoint', through, 's3://media/backup', 'bucket'];
       expect(await place.json<Report>(unchanged, own())).toMatchObject({ done: [], unchanged: 3, failed: [] });
-      weakening.close();
-      weakening.closeAllConnections();
 
       const s3 = open();
       const large = { Bucket: 'media', Key: 'backup/files/deep/large.bin' };
@@ -394,7 +384,7 @@ describe('import from S3', () => {
       await client().upload(new Blob([big]), { name: 'large.bin', folder: 'joined' });
       const lost: string[] = [];
       // As stores do that forget an upload once it is completed.
-      const losing = createServer((asked, response) => {
+      const through = await serve((asked, response) => {
         const { method, url: path = '', headers } = asked;
         const isCompletion = method === 'POST' && path.includes('uploadId=');
         if (isCompletion && lost.includes(path)) {
@@ -408,12 +398,6 @@ describe('import from S3', () => {
         });
         return asked.pipe(passed);
       });
-      await new Promise<void>((resolve) => losing.listen(0, '127.0.0.1', resolve));
-      onTestFinished(() => {
-        losing.closeAllConnections();
-        losing.close();
-      });
-      const through = `http://127.0.0.1:${(losing.address() as AddressInfo).port}`;
       const report = await place.json<Report>(['export', '--endpoint', through, 's3://media/joined', 'joined'], own());
       expect([lost.length, report.done, report.failed]).toMatchObject([1, [{ path: 'large.bin' }], []]);
     });
@@ -422,9 +406,8 @@ describe('import from S3', () => {
       await client().upload(new Blob([big]), { name: 'large.bin', folder: 'broken' });
       const { PORT, STORE_PORT } = place.settings;
       let asked = 0;
-      let port = 0;
       // The service, whose URLs of files lead to a store that breaks off at first.
-      const breaking = createServer((request, response) => {
+      const through: string = await serve((request, response) => {
         const { method, url: path = '', headers } = request;
         if (!path.startsWith('/api/')) {
           asked += 1;
@@ -434,24 +417,20 @@ describe('import from S3', () => {
         const passed = forward({ port: PORT, host: '127.0.0.1', method, path, headers }, async (answer) => {
           const { 'content-length': _, ...kept } = answer.headers;
           const words = Buffer.concat(await answer.toArray()).toString();
-          response.writeHead(answer.statusCode ?? 0, kept).end(words.replaceAll(`:${STORE_PORT}/`, `:${port}/`));
+          response
+            .writeHead(answer.statusCode ?? 0, kept)
+            .end(words.replaceAll(`http://localhost:${STORE_PORT}`, through));
         });
         return request.pipe(passed);
       });
-      await new Promise<void>((resolve) => breaking.listen(0, '127.0.0.1', resolve));
-      port = (breaking.address() as AddressInfo).port;
-      onTestFinished(() => {
-        breaking.closeAllConnections();
-        breaking.close();
-      });
-      const how = { env: { ...own().env, CADIZ_URL: `http://127.0.0.1:${port}` } };
+      const how = { env: { ...own().env, CADIZ_URL: through } };
       const report = await place.json<Report>(['export', ...target('broken'), 'broken'], how);
       expect([asked, report.done, report.failed]).toMatchObject([2, [{ path: 'large.bin' }], []]);
     });
 
     test('leaves no parts behind of what fails', async () => {
       await client().upload(new Blob([big.subarray(0, 20 * 1024 ** 2)]), { name: 'large.bin', folder: 'partial' });
-      const refusing = createServer((asked, response) => {
+      const through = await serve((asked, response) => {
         const { method, url: path = '', headers } = asked;
         if (path.includes('partNumber=2')) {
           asked.resume();
@@ -462,12 +441,6 @@ describe('import from S3', () => {
         );
         return asked.pipe(passed);
       });
-      await new Promise<void>((resolve) => refusing.listen(0, '127.0.0.1', resolve));
-      onTestFinished(() => {
-        refusing.closeAllConnections();
-        refusing.close();
-      });
-      const through = `http://127.0.0.1:${(refusing.address() as AddressInfo).port}`;
       const failed = await place.cadiz(
         ['export', '--endpoint', through, 's3://media/partial', 'partial', '--json'],
         own(),
