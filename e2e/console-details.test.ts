@@ -411,6 +411,19 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('shows more links than are read at once', async () => {
+    const { projectId, cadiz } = await createFilled('Many links');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const id = await idOf(cadiz, 'letter.txt');
+    for (let made = 0; made < 101; made++) await cadiz.links.create(id);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${id}`);
+    await expect.poll(() => page.getByLabel('Revoke the link').count()).toBe(100);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => page.getByLabel('Revoke the link').count()).toBe(101);
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
+    await page.context().close();
+  });
+
   test('is shared by its menu or a key, and shows its details by the menu', async () => {
     const { projectId, cadiz } = await createFilled('Menu of links');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });
