@@ -808,6 +808,20 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('says so if a key of its metadata cannot be used', async () => {
+    const { projectId, cadiz } = await createFilled('Keys of metadata');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${await idOf(cadiz, 'letter.txt')}`);
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    const dialog = dialogOf(page, 'Metadata');
+    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog.getByLabel('Key', { exact: true }).fill('__proto__');
+    await dialog.getByLabel('Value').fill('x');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('cannot be used as a key').first().waitFor();
+    await page.context().close();
+  });
+
   test('keeps what is typed about it when somebody clicks beside the dialog', async () => {
     const { projectId, cadiz } = await createFilled('Beside');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });
