@@ -987,6 +987,30 @@ describe.runIf(triesJourneys)('a folder', () => {
     await page.context().close();
   });
 
+  test('has its keys again when the palette or the list of shortcuts over it is closed', async () => {
+    const { projectId, cadiz } = await createFilled('Over it');
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'a.txt').click();
+    for (const [key, name, next] of [
+      ['Control+k', 'Search or jump to', 'b.txt'],
+      ['?', 'Keyboard shortcuts', 'c.txt'],
+    ] as const) {
+      await page.locator('.text-stage').waitFor();
+      await page.keyboard.press(key);
+      await dialogOf(page, name).waitFor();
+      await page.keyboard.press('Escape');
+      await dialogOf(page, name).waitFor({ state: 'detached' });
+      await expect.poll(() => page.evaluate(() => document.activeElement?.role)).toBe('dialog');
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => titleOf(page).textContent()).toBe(next);
+    }
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
   test('has an address that says all there is to say, whatever it is called', async () => {
     const { projectId, cadiz } = await createFilled('Addresses');
     const names = ['100 % # ? & +', `"quoted" 'too' <b>`, '🐟 شاطئ %2e%2e', 'x'];
