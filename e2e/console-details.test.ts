@@ -242,6 +242,46 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is played on from where it was when its URL has expired, and not begun anew by another window', async () => {
+    const { projectId, cadiz } = await createFilled('Long');
+    await cadiz.upload(new File([toSilence(1800)], 'a.wav', { type: 'audio/wav' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // Each URL is another one; the first has expired.
+    const urls: string[] = [];
+    await page.route('**/url', async (route) => {
+      const postData = JSON.stringify({ disposition: 'inline', expiresIn: 3600 * (urls.length + 1) });
+      const answer = (await (await route.fetch({ postData })).json()) as { url: string; expiresAt: string };
+      urls.push(answer.url);
+      await route.fulfill({ json: { ...answer, ...(urls.length === 1 && { expiresAt: '2026-01-01T00:00:00Z' }) } });
+    });
+    await page.clock.install();
+    await page.reload();
+    await entryOf(page, 'a.wav').click();
+    const sound = page.locator('.stage audio');
+    async function read() {
+      const { src, ...place } = await sound.evaluate(({ src, currentTime, duration }: HTMLAudioElement) => ({
+        src,
+        currentTime,
+        duration,
+      }));
+      return { nth: urls.indexOf(src), ...place };
+    }
+    await expect.poll(read).toEqual({ nth: 0, currentTime: 0, duration: 1800 });
+    await page.route(urls[0] ?? '', (route) => route.fulfill({ status: 403 }));
+    await sound.evaluate((media: HTMLAudioElement) => {
+      media.currentTime = 1500;
+    });
+    await expect.poll(read).toEqual({ nth: 1, currentTime: 1500, duration: 1800 });
+    // Somebody comes back to the window.
+    await page.clock.fastForward('11:00');
+    const listed = page.waitForResponse('**/api/storage/list?*');
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await listed;
+    expect(await read()).toEqual({ nth: 1, currentTime: 1500, duration: 1800 });
+    expect(urls.length).toBe(2);
+    await page.context().close();
+  });
+
   test('is a picture: in small in the list, as large as the screen, and itself with a click', async () => {
     const { projectId, cadiz } = await createFilled('Pictures');
     // More than a megabyte of noise, so that the preview is another picture.
