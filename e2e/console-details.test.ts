@@ -345,6 +345,28 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is a picture that could not be read once, and is shown when it can be read elsewhere', async () => {
+    const { projectId, cadiz } = await createFilled('Once');
+    const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
+      .png()
+      .toBuffer();
+    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'sea.png', { type: 'image/png' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const places = new RegExp(`/files/${id}/(?:image|content)`);
+    await page.route(places, (route) => route.abort());
+    await rowOf(page, 'sea.png').waitFor();
+    await page.keyboard.press('v');
+    await tileOf(page, 'sea.png').locator('.pic svg').waitFor();
+    await cadiz.files.image(id, { w: 256, h: 256, fit: 'inside' }).then(({ url }) => fetch(url));
+    // From then on, it hears of changes.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+    );
+    await cadiz.files.update(id, { metadata: { seen: true } });
+    await tileOf(page, 'sea.png').locator('img').waitFor();
+    await page.context().close();
+  });
+
   test('says all that is known of it, and keeps what an application wants to know', async () => {
     const { projectId, cadiz } = await createFilled('Facts');
     await cadiz.folders.ensure(['outer/inner']);
