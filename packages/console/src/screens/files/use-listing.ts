@@ -136,7 +136,7 @@ type Pages = InfiniteData<Listing>;
 /** The entries of each page that has been read: a row is drawn again only if its entry is another. */
 const entriesOfPages = new WeakMap<Listing, Entry[]>();
 
-function toEntries(page: Listing): Entry[] {
+export function toEntries(page: Listing): Entry[] {
   const known = entriesOfPages.get(page);
   if (known) return known;
   const entries = [
