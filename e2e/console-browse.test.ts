@@ -1422,6 +1422,25 @@ describe.runIf(triesJourneys)('the file browser', () => {
     await page.context().close();
   });
 
+  test('says that something found is moved if only the answer was lost, since it is found at its new place', async () => {
+    const { projectId, cadiz } = await createFilled('Lost answers of a search');
+    await cadiz.folders.create('Kept');
+    await fill(cadiz, ['a.txt']);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?q=a.txt&scope=project`);
+    await page.route('**/api/storage/bulk', async (route) => {
+      await route.fetch();
+      await route.abort();
+    });
+    await rowOf(page, 'a.txt').click();
+    await page.keyboard.press('m');
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('button', { name: 'Kept', exact: true }).click();
+    await dialog.getByRole('button', { name: 'Move to Kept' }).click();
+    await page.getByText('1 item moved to Kept').waitFor();
+    await rowOf(page, 'a.txt').getByRole('link', { name: 'Kept' }).waitFor();
+    await page.context().close();
+  });
+
   test('leaves what is selected to the place where it was selected, whatever is searched for', async () => {
     const { projectId, cadiz } = await createFilled('Searched');
     await fill(cadiz, ['undefined.txt', 'other.txt']);

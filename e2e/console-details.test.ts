@@ -242,6 +242,46 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is played on from where it was when its URL has expired, and not begun anew by another window', async () => {
+    const { projectId, cadiz } = await createFilled('Long');
+    await cadiz.upload(new File([toSilence(1800)], 'a.wav', { type: 'audio/wav' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // Each URL is another one; the first has expired.
+    const urls: string[] = [];
+    await page.route('**/url', async (route) => {
+      const postData = JSON.stringify({ disposition: 'inline', expiresIn: 3600 * (urls.length + 1) });
+      const answer = (await (await route.fetch({ postData })).json()) as { url: string; expiresAt: string };
+      urls.push(answer.url);
+      await route.fulfill({ json: { ...answer, ...(urls.length === 1 && { expiresAt: '2026-01-01T00:00:00Z' }) } });
+    });
+    await page.clock.install();
+    await page.reload();
+    await entryOf(page, 'a.wav').click();
+    const sound = page.locator('.stage audio');
+    async function read() {
+      const { src, ...place } = await sound.evaluate(({ src, currentTime, duration }: HTMLAudioElement) => ({
+        src,
+        currentTime,
+        duration,
+      }));
+      return { nth: urls.indexOf(src), ...place };
+    }
+    await expect.poll(read).toEqual({ nth: 0, currentTime: 0, duration: 1800 });
+    await page.route(urls[0] ?? '', (route) => route.fulfill({ status: 403 }));
+    await sound.evaluate((media: HTMLAudioElement) => {
+      media.currentTime = 1500;
+    });
+    await expect.poll(read).toEqual({ nth: 1, currentTime: 1500, duration: 1800 });
+    // Somebody comes back to the window.
+    await page.clock.fastForward('11:00');
+    const listed = page.waitForResponse('**/api/storage/list?*');
+    await page.evaluate(() => document.dispatchEvent(new Event('visibilitychange', { bubbles: true })));
+    await listed;
+    expect(await read()).toEqual({ nth: 1, currentTime: 1500, duration: 1800 });
+    expect(urls.length).toBe(2);
+    await page.context().close();
+  });
+
   test('is a picture: in small in the list, as large as the screen, and itself with a click', async () => {
     const { projectId, cadiz } = await createFilled('Pictures');
     // More than a megabyte of noise, so that the preview is another picture.
@@ -302,6 +342,28 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.getByText('The browser cannot show this file').waitFor();
     await page.locator('.stage audio').waitFor({ state: 'detached' });
     expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('is a picture that could not be read once, and is shown when it can be read elsewhere', async () => {
+    const { projectId, cadiz } = await createFilled('Once');
+    const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
+      .png()
+      .toBuffer();
+    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'sea.png', { type: 'image/png' }));
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    const places = new RegExp(`/files/${id}/(?:image|content)`);
+    await page.route(places, (route) => route.abort());
+    await rowOf(page, 'sea.png').waitFor();
+    await page.keyboard.press('v');
+    await tileOf(page, 'sea.png').locator('.pic svg').waitFor();
+    await cadiz.files.image(id, { w: 256, h: 256, fit: 'inside' }).then(({ url }) => fetch(url));
+    // From then on, it hears of changes.
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+    );
+    await cadiz.files.update(id, { metadata: { seen: true } });
+    await tileOf(page, 'sea.png').locator('img').waitFor();
     await page.context().close();
   });
 
@@ -408,6 +470,19 @@ describe.runIf(triesJourneys)('one file', () => {
     expect((await guest.request.get(link)).status()).toBe(404);
     expect(tested.complaints).toEqual([]);
     await guest.context().close();
+    await page.context().close();
+  });
+
+  test('shows more links than are read at once', async () => {
+    const { projectId, cadiz } = await createFilled('Many links');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const id = await idOf(cadiz, 'letter.txt');
+    for (let made = 0; made < 101; made++) await cadiz.links.create(id);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${id}`);
+    await expect.poll(() => page.getByLabel('Revoke the link').count()).toBe(100);
+    await page.getByRole('button', { name: 'Show more' }).click();
+    await expect.poll(() => page.getByLabel('Revoke the link').count()).toBe(101);
+    expect(await page.getByRole('button', { name: 'Show more' }).count()).toBe(0);
     await page.context().close();
   });
 
@@ -795,6 +870,20 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('says so if a key of its metadata cannot be used', async () => {
+    const { projectId, cadiz } = await createFilled('Keys of metadata');
+    await fill(cadiz, { 'letter.txt': 'Dear all,' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files?file=${await idOf(cadiz, 'letter.txt')}`);
+    await page.getByRole('button', { name: 'Edit metadata' }).click();
+    const dialog = dialogOf(page, 'Metadata');
+    await dialog.getByRole('button', { name: 'Add a key' }).click();
+    await dialog.getByLabel('Key', { exact: true }).fill('__proto__');
+    await dialog.getByLabel('Value').fill('x');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.getByText('cannot be used as a key').first().waitFor();
+    await page.context().close();
+  });
+
   test('keeps what is typed about it when somebody clicks beside the dialog', async () => {
     const { projectId, cadiz } = await createFilled('Beside');
     await fill(cadiz, { 'letter.txt': 'Dear all,' });
@@ -956,6 +1045,30 @@ describe.runIf(triesJourneys)('a folder', () => {
     await page.getByRole('dialog').waitFor({ state: 'detached' });
     await page.keyboard.press('/');
     await expect.poll(() => page.evaluate(() => document.activeElement?.getAttribute('type'))).toBe('search');
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
+
+  test('has its keys again when the palette or the list of shortcuts over it is closed', async () => {
+    const { projectId, cadiz } = await createFilled('Over it');
+    await fill(cadiz, { 'a.txt': 'a', 'b.txt': 'b', 'c.txt': 'c' });
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    await entryOf(page, 'a.txt').click();
+    for (const [key, name, next] of [
+      ['Control+k', 'Search or jump to', 'b.txt'],
+      ['?', 'Keyboard shortcuts', 'c.txt'],
+    ] as const) {
+      await page.locator('.text-stage').waitFor();
+      await page.keyboard.press(key);
+      await dialogOf(page, name).waitFor();
+      await page.keyboard.press('Escape');
+      await dialogOf(page, name).waitFor({ state: 'detached' });
+      await expect.poll(() => page.evaluate(() => document.activeElement?.role)).toBe('dialog');
+      await page.keyboard.press('ArrowRight');
+      await expect.poll(() => titleOf(page).textContent()).toBe(next);
+    }
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

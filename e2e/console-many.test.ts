@@ -312,6 +312,41 @@ describe.runIf(triesJourneys)('a folder of more than a page', () => {
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });
+
+  test('has a file once that somebody else renames from its end to its start', async () => {
+    const all = ['one', 'two', ...toNames(many + 1, some)];
+    const [beforeLast = '', last = ''] = all.slice(-2);
+    const page = await tested.openAsOwner(`/projects/${projectId}/files/${ids.some}`);
+    await page.getByText('1,302 items').waitFor();
+    await scrollTo(page, 1);
+    await page.getByRole('link', { name: last, exact: true }).waitFor();
+    // Just after what has been read from the start: so it is read on from the end alone, until that has met the start.
+    const row = (await page.getByRole('row').last().boundingBox())?.height ?? 0;
+    await expect
+      .poll(async () => {
+        await grid(page).evaluate((list, top) => {
+          list.scrollTop = top;
+        }, row * 230);
+        return shownIn(page);
+      })
+      .toContain(all[240]);
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+    );
+    const listed = `/api/storage/list?projectId=${projectId}&folderId=${ids.some}&order=desc&sort=name&limit=3`;
+    const { files } = await tested.ask<{ files: { id: string; fileName: string }[] }>('GET', listed);
+    const id = files.find(({ fileName }) => fileName === last)?.id ?? '';
+    const rename = (fileName: string) => tested.ask('PATCH', `/api/storage/files/${id}`, { fileName });
+    await rename('A new start.jpg');
+    await scrollTo(page, 0);
+    await page.getByRole('link', { name: 'A new start.jpg', exact: true }).waitFor();
+    await scrollTo(page, 1);
+    await page.getByRole('link', { name: beforeLast, exact: true }).waitFor();
+    expect(await page.getByRole('link', { name: last, exact: true }).count()).toBe(0);
+    await rename(last);
+    expect(tested.complaints).toEqual([]);
+    await page.context().close();
+  });
 });
 
 describe.runIf(triesJourneys)('a search of the whole project', () => {

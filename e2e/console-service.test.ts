@@ -593,6 +593,27 @@ describe.runIf(triesJourneys)('the account', () => {
     await page.context().close();
   });
 
+  test('goes on in all windows in sight once somebody has signed in again in one', async () => {
+    const elsewhere = await signUp('Hedy', '/account');
+    const page = await signIn('/account', 'hedy@example.com', password);
+    const other = await page.context().newPage();
+    await other.goto(`${cadiz.url}/account`);
+    const windows = [page, other];
+    for (const one of windows) await one.getByText('this one').waitFor();
+    await page.context().clearCookies();
+    const dialogIn = (one: Page) => one.getByRole('dialog', { name: 'Sign in again to go on' });
+    for (const one of windows) {
+      await one.getByRole('button', { name: 'End all others' }).click();
+      await dialogIn(one).getByText('hedy@example.com').waitFor();
+    }
+    await dialogIn(other).getByLabel('Password', { exact: true }).fill(password);
+    await dialogIn(other).getByRole('button', { name: 'Sign in and go on' }).click();
+    for (const one of windows) await dialogIn(one).waitFor({ state: 'detached' });
+    expect(cadiz.complaints).toEqual([]);
+    await elsewhere.context().close();
+    await page.context().close();
+  });
+
   test('begins anew for somebody else who signs in once a session has ended', async () => {
     const other = await signUp('Gustav', '/account');
     await other.getByText('this one').waitFor();

@@ -6,8 +6,9 @@ test('a table as CSV: quotes what needs it, leaves out null, and defuses formula
     ['name', 'bytes', 'at'],
     ['a "b", c\nd', 12, null],
     ['=HYPERLINK("https://example.com")', -1, '2026-11-21'],
+    ['a; b;=1+1', 0, '-'],
   ];
   expect(toCsv(rows)).toBe(
-    'name,bytes,at\r\n"a ""b"", c\nd",12,\r\n"\'=HYPERLINK(""https://example.com"")",-1,2026-11-21\r\n',
+    'name,bytes,at\r\n"a ""b"", c\nd",12,\r\n"\'=HYPERLINK(""https://example.com"")",-1,2026-11-21\r\na; b;\'=1+1,0,\'-\r\n',
   );
 });

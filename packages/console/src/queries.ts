@@ -43,7 +43,7 @@ export type Role = 'owner' | 'editor' | 'viewer';
 export type Session = NonNullable<Answer<'getSession'>>;
 
 /** Tells the other windows of this browser who is signed in: each shows what belongs to one person. */
-const windows = new BroadcastChannel('session');
+export const windows = new BroadcastChannel('session');
 const idOf = (session: Session | null) => session?.user.id ?? null;
 
 export const sessionQuery = queryOptions({

@@ -3,6 +3,7 @@ import { X } from 'lucide-react';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
 import { text } from '../text/text.ts';
 import { toDragDown } from './drag-down.ts';
+import { useOpener } from './use-opener.ts';
 import '../styles/screens/dialog-print.css';
 
 export interface DialogProps {
@@ -32,6 +33,7 @@ export interface DialogProps {
 /** The dialog itself: it is loaded when the first is opened. */
 export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = false, ...rest }: DialogProps) {
   const body = useRef<HTMLDivElement>(null);
+  const focusOpener = useOpener(open);
   const [isTyped, setTyped] = useState(false);
   if (!open && isTyped) setTyped(false);
   const toFirstField = () =>
@@ -53,6 +55,7 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
           <Base.Popup
             className={`dialog ${width}`}
             initialFocus={rest.initialFocus ?? toFirstField}
+            finalFocus={focusOpener}
             onInput={() => setTyped(true)}
             {...(!isKept && !isTyped && toDragDown(onClose))}
           >

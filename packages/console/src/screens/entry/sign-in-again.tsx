@@ -1,5 +1,5 @@
 import { useEffect } from 'react';
-import { readSession, type Session } from '../../queries.ts';
+import { readSession, type Session, windows } from '../../queries.ts';
 import { signedInAgain } from '../../signed-out.ts';
 import { cancelAll } from '../uploads/uploads.ts';
 import { SignInForm } from './sign-in-form.tsx';
@@ -16,8 +16,14 @@ export function SignInAgain({ user }: SignInAgainProps) {
       const session = await readSession().catch(() => null);
       if (session) goOn(session, user);
     };
+    // Both may be in sight. That nobody is signed in is no news.
+    const hear = ({ data: id }: MessageEvent) => void (id !== null && look());
     window.addEventListener('visibilitychange', look);
-    return () => window.removeEventListener('visibilitychange', look);
+    windows.addEventListener('message', hear);
+    return () => {
+      window.removeEventListener('visibilitychange', look);
+      windows.removeEventListener('message', hear);
+    };
   }, [user]);
   const enter = async () => goOn(await readSession(), user);
   return <SignInForm onSignedIn={enter} user={user} returnTo={location.pathname + location.search} />;

@@ -7,7 +7,7 @@ import { text } from '../../text/text.ts';
 import { begin, drop, remember } from '../../undo.ts';
 import { type Chosen, type Target, toParent } from './chosen.ts';
 import { hide } from './leaving.ts';
-import { type Entry, listingKey } from './use-listing.ts';
+import { type Entry, listingKey, toEntries } from './use-listing.ts';
 
 /** What can be done with the entries of a listing, loaded when it is first asked for. Changes read the listings again. */
 
@@ -100,15 +100,17 @@ async function withoutThem(
   await refresh(projectId);
 }
 
-/** Whether only the answer was lost: then no listing that is read again has any of these. */
+/** Whether only the answer was lost: then no listing that is read again has any of these where it was. */
 async function isDoneAnyway(error: unknown, projectId: string, { entries, select }: Chosen): Promise<boolean> {
   if (!isOfNetwork(error) || select) return false;
-  await refresh(projectId);
-  const ids = new Set(entries.map(({ id }) => id));
+  const queryKey = listingKey(projectId);
+  // Also those that are not shown, which may still have what is gone.
+  await queryClient.refetchQueries({ queryKey });
+  const left = new Map(entries.map((entry) => [entry.id, toParent(entry)]));
   return !queryClient
-    .getQueriesData<InfiniteData<Listing>>({ queryKey: listingKey(projectId) })
-    .flatMap(([, data]) => data?.pages ?? [])
-    .some(({ files, folders }) => [...files, ...folders].some(({ id }) => ids.has(id)));
+    .getQueriesData<InfiniteData<Listing>>({ queryKey })
+    .flatMap(([, data]) => data?.pages.flatMap(toEntries) ?? [])
+    .some((entry) => left.get(entry.id) === toParent(entry));
 }
 
 function without({ pages, pageParams }: InfiniteData<Listing>, gone: ReadonlySet<string>): InfiniteData<Listing> {

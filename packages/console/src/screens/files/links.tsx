@@ -1,5 +1,5 @@
 import type { Link } from '@cadiz/client';
-import { useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Ban, Copy } from 'lucide-react';
 import { useState, useSyncExternalStore } from 'react';
 import { clientOf } from '../../api.ts';
@@ -41,7 +41,13 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
   const queryKey = ['links', fileId];
   const mayShare = useRole(projectId) !== 'viewer';
   const [revoked, setRevoked] = useState<Link>();
-  const query = useQuery({ queryKey, queryFn: async () => (await links.page({ fileId, limit: 100 })).items });
+  const query = useInfiniteQuery({
+    queryKey,
+    initialPageParam: null as string | null,
+    queryFn: ({ pageParam }) => links.page({ fileId, limit: 100, cursor: pageParam }),
+    getNextPageParam: ({ nextCursor }) => nextCursor,
+  });
+  const shown = query.data?.pages.flatMap(({ items }) => items) ?? [];
   const reload = () => queryClient.invalidateQueries({ queryKey });
   /** It is copied as soon as it is there. */
   async function create(terms: Terms) {
@@ -62,13 +68,18 @@ export function Links({ projectId, fileId }: { projectId: string; fileId: string
       <h3>{mayShare ? words.share : words.title}</h3>
       {mayShare && <LinkForm submit={words.create} toHint={words.who} send={create} />}
       <ProblemNote error={query.error} action={<Button onClick={() => query.refetch()}>{text.common.retry}</Button>} />
-      {query.data?.length === 0 && <p className="quiet">{words.none}</p>}
-      {query.data !== undefined && query.data.length > 0 && (
+      {query.isSuccess && shown.length === 0 && <p className="quiet">{words.none}</p>}
+      {shown.length > 0 && (
         <ul className="stack g3">
-          {query.data.map((link) => (
+          {shown.map((link) => (
             <Row key={link.id} link={link} onRevoke={mayShare ? () => setRevoked(link) : undefined} />
           ))}
         </ul>
+      )}
+      {query.hasNextPage && (
+        <Button busy={query.isFetchingNextPage} onClick={() => query.fetchNextPage()}>
+          {text.files.moreRows}
+        </Button>
       )}
       {revoked && (
         <FormDialog

@@ -57,11 +57,12 @@ export function MetadataDialog({ projectId, file: shown, onClose }: MetadataDial
     setRows(rows.map((row) => (row.id === id ? { ...row, ...part } : row)));
 
   async function save({ externalId = '' }: Fields, close: () => boolean) {
-    const metadata: Record<string, Value | null> = {};
-    for (const key of Object.keys(file.metadata)) if (!keys.includes(key)) metadata[key] = null;
-    for (const row of rows) if (file.metadata[row.key] !== toValue(row)) metadata[row.key] = toValue(row);
+    const changes = new Map<string, Value | null>();
+    for (const key of Object.keys(file.metadata)) if (!keys.includes(key)) changes.set(key, null);
+    for (const row of rows) if (file.metadata[row.key] !== toValue(row)) changes.set(row.key, toValue(row));
     const changed = await clientOf(projectId).files.update(file.id, {
-      metadata,
+      // Assigned to an object, a key of `__proto__` would be lost, and nobody be told that it cannot be used.
+      metadata: Object.fromEntries(changes),
       ...(externalId !== (file.externalId ?? '') && { externalId: externalId || null }),
     });
     queryClient.setQueryData(['file', file.id], changed);

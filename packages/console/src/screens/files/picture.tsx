@@ -32,8 +32,8 @@ interface PictureProps {
 
 /** A picture in small, from the first place that has it. */
 export function Picture({ sources, none }: PictureProps) {
-  const [failed, setFailed] = useState(0);
-  const src = sources[failed];
+  const [failed, setFailed] = useState<readonly string[]>([]);
+  const src = sources.find((source) => !failed.includes(source));
   if (src === undefined) return none;
-  return <img src={src} alt="" loading="lazy" draggable={false} onError={() => setFailed(failed + 1)} />;
+  return <img src={src} alt="" loading="lazy" draggable={false} onError={() => setFailed([...failed, src])} />;
 }

@@ -11,6 +11,7 @@ import { keep, readKept } from '../../keep.ts';
 import { text } from '../../text/text.ts';
 import { undoLatest } from '../../undo.ts';
 import { keyOf } from '../shell/key-of.ts';
+import { openOverlay } from '../shell/overlays.ts';
 import { areLettersOn } from '../shell/shortcuts.ts';
 import { phone } from '../shell/use-is-phone.ts';
 import { toChosen } from './chosen.ts';
@@ -120,6 +121,7 @@ export function Preview(props: PreviewProps) {
     if (key === 'ArrowRight') go(1);
     // Phones have them below what is shown.
     if (key === 'i' && areLettersOn.read() && !phone.matches) toggleDetails();
+    if (key === '?' && areLettersOn.read()) openOverlay('shortcuts');
   }
   const { preview } = text;
   // The id may be that of a file of another project, which is missing here.

@@ -6,6 +6,7 @@ import { Empty } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { text } from '../../text/text.ts';
 import { ImageStage } from './image-stage.tsx';
+import { MediaStage } from './media-stage.tsx';
 import { PdfStage } from './pdf-stage.tsx';
 import { TextStage } from './text-stage.tsx';
 import type { FileEntry } from './use-listing.ts';
@@ -34,10 +35,17 @@ const isPdf = (mimeType: string, fileSize: number): boolean =>
 /** What a file shows. It never runs: a picture cannot, other bytes are drawn as text, and documents by the browser's viewer. */
 export function Stage({ projectId, file }: StageProps) {
   const [isUnplayable, setUnplayable] = useState(false);
-  const { data: address, error } = useQuery({
+  const {
+    data: address,
+    error,
+    refetch,
+  } = useQuery({
     queryKey: ['address', file.id],
     queryFn: () => clientOf(projectId).files.url(file.id, { disposition: 'inline' }),
     staleTime: 600_000,
+    // Another URL would begin anew what is being played or read.
+    refetchOnWindowFocus: false,
+    refetchOnReconnect: false,
   });
   const { mimeType, fileName, fileSize } = file;
   if (error) return <ProblemNote error={error} />;
@@ -45,9 +53,9 @@ export function Stage({ projectId, file }: StageProps) {
   const { url } = address;
   if (mimeType.startsWith('image/')) return <ImageStage projectId={projectId} file={file} url={url} />;
   if (isUnplayable) return <Empty icon={FileQuestionMark} title={text.preview.unshown} hint={mimeType} />;
-  const media = { src: url, controls: true, onError: () => setUnplayable(true) };
-  if (mimeType.startsWith('video/')) return <video {...media} />;
-  if (mimeType.startsWith('audio/')) return <audio {...media} />;
+  const kind = (['audio', 'video'] as const).find((one) => mimeType.startsWith(`${one}/`));
+  if (kind)
+    return <MediaStage kind={kind} address={address} onExpired={refetch} onUnplayable={() => setUnplayable(true)} />;
   if (isPdf(mimeType, fileSize)) return <PdfStage url={url} name={fileName} />;
   if (isText(mimeType, fileName)) return <TextStage url={url} name={fileName} type={mimeType} size={fileSize} />;
   return <Empty icon={FileQuestionMark} title={text.preview.none} hint={mimeType} />;

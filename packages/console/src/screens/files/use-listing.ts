@@ -126,9 +126,10 @@ function join(start: Pages | undefined, end: Pages | undefined): Loaded {
   // In the opposite order folders come first as well: they are left to those from the start.
   const files = (end?.pages.flatMap(toEntries) ?? []).filter(({ kind }) => kind === 'file').reverse();
   const metAt = files.findIndex(({ id }) => id === last.id);
-  if (metAt >= 0) return { entries: [...entries, ...files.slice(metAt + 1)], gapAt: undefined };
+  // One that has gone from one end to the other may still be where it was in what was read first.
   const known = new Set(entries.map(({ id }) => id));
-  return { entries: [...entries, ...files.filter(({ id }) => !known.has(id))], gapAt: entries.length };
+  const others = files.slice(metAt + 1).filter(({ id }) => !known.has(id));
+  return { entries: [...entries, ...others], gapAt: metAt >= 0 ? undefined : entries.length };
 }
 
 type Pages = InfiniteData<Listing>;
@@ -136,7 +137,7 @@ type Pages = InfiniteData<Listing>;
 /** The entries of each page that has been read: a row is drawn again only if its entry is another. */
 const entriesOfPages = new WeakMap<Listing, Entry[]>();
 
-function toEntries(page: Listing): Entry[] {
+export function toEntries(page: Listing): Entry[] {
   const known = entriesOfPages.get(page);
   if (known) return known;
   const entries = [

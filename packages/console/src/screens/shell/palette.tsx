@@ -1,6 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { Search } from 'lucide-react';
 import { type KeyboardEvent, type MouseEvent, useEffect, useId, useRef, useState } from 'react';
+import { useOpener } from '../../components/use-opener.ts';
 import { text } from '../../text/text.ts';
 import { findPart, Marked } from '../files/marked.tsx';
 import '../../styles/screens/palette.css';
@@ -17,6 +18,7 @@ export function Palette(here: Here) {
   const { groups, isPending } = useCommands(here, typed);
   const field = useRef<HTMLInputElement>(null);
   const id = useId();
+  const focusOpener = useOpener();
   const commands = groups.flatMap((group) => group.commands);
   // By its id: what is found later comes before other commands, and the one that was gone to stays.
   const index = Math.max(
@@ -60,7 +62,7 @@ export function Palette(here: Here) {
       <Base.Portal>
         <Base.Backdrop className="backdrop" />
         <Base.Viewport className="scrim plain top">
-          <Base.Popup className="palette" initialFocus={field}>
+          <Base.Popup className="palette" initialFocus={field} finalFocus={focusOpener}>
             <Base.Title className="sr">{palette.title}</Base.Title>
             <label className="q">
               <Search className="i" aria-hidden="true" />
