@@ -110,13 +110,13 @@ async function sizeOf(code: string): Promise<number> {
 test.each([
   [
     'one upload',
-    5552,
+    5557,
     `import { createUploader, isCadizError } from '@cadiz/client/upload';
     export const upload = (options) => createUploader(options).upload;
     export { isCadizError };`,
   ],
-  ['uploads in a queue', 7097, `export { createUploader, createQueue, isCadizError } from '@cadiz/client/upload';`],
-  ['everything', 8867, `export { createClient, CadizError, isCadizError } from '@cadiz/client';`],
+  ['uploads in a queue', 7079, `export { createUploader, createQueue, isCadizError } from '@cadiz/client/upload';`],
+  ['everything', 8850, `export { createClient, CadizError, isCadizError } from '@cadiz/client';`],
   ['webhooks', 1100, `export { verifyWebhook } from '@cadiz/client/webhooks';`],
   ['the hooks', 1500, `export { useUploads, useFiles } from '@cadiz/client/react';`],
 ])('stays small: %s', async (_, limit, code) => {

@@ -28,7 +28,7 @@ export async function finished<T extends Counts>(
   for (;;) {
     safely(() => onProgress?.(operation));
     if (operation.state !== 'running') break;
-    await sleep(betweenLooksMilliseconds);
+    await sleep(undefined, undefined, betweenLooksMilliseconds);
     operation = await look(operation.id);
   }
   const { state, problem, files, folders, bytes } = operation;

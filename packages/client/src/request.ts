@@ -1,5 +1,5 @@
 import { CadizError, invalid, readRetryAfter, toProblemError } from './error.ts';
-import { anyOf, type Patience, retrying, toCadizError } from './retry.ts';
+import { anyOf, type Patience, retrying, sleep, toCadizError } from './retry.ts';
 import type { Problem } from './types.ts';
 
 /**
@@ -150,14 +150,14 @@ export function createSender(options: ClientOptions): Sender {
         answer: await attempt<T>(call, secret, call.isFinal ? undefined : stop),
         secret: ticket && secret,
       });
+      if (call.secret) return ask(call.secret);
       const granting = grant();
-      const { ticket: granted } = await granting;
-      const secret = call.secret ?? granted;
+      const { ticket: secret } = await sleep(stop, granting);
       try {
         return await ask(secret);
       } catch (error) {
         if (!refusals.includes(toCadizError(error).code)) throw error;
-        const next = call.secret ?? (await grant(granting)).ticket;
+        const { ticket: next } = await sleep(stop, grant(granting));
         if (next === secret) throw error;
         return ask(next);
       }
@@ -169,7 +169,7 @@ export function createSender(options: ClientOptions): Sender {
     root: async () => (await purpose()).folderId ?? null,
     send,
     async post<T>(path: string, body: object, call?: Partial<Call>) {
-      const projectId = await project();
+      const projectId = await sleep(call?.signal, project());
       return send<T>({ method: 'POST', path: `/api/storage/${path}`, body: { projectId, ...body }, ...call });
     },
   };

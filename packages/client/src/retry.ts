@@ -48,12 +48,12 @@ export async function retrying<T>(patience: Patience, run: (signal: AbortSignal)
       const mayPass = isPassing(error);
       // What was sent before the network went away may have been done.
       if (code === 'network_failed' && (wasOffline || (mayPass && isOffline()))) {
-        for (let looks = 0; isOffline() && looks++ < mostLooks; ) await sleep(betweenLooks, signal);
+        for (let looks = 0; isOffline() && looks++ < mostLooks; ) await sleep(signal, undefined, betweenLooks);
         continue;
       }
       if (!mayPass || !(attempt < retries) || retryAfter > longestRetryAfter) throw error;
       const delay = Math.random() * Math.min(longestDelay, firstDelay * 2 ** attempt++);
-      await sleep(retryAfter * 1000 + delay, signal);
+      await sleep(signal, undefined, retryAfter * 1000 + delay);
     }
   }
 }
@@ -75,14 +75,19 @@ export function toCadizError(thrown: unknown): CadizError {
 }
 
 /** About as long as a timer can be, in milliseconds. */
-export const longestSleep = 1e9;
+const longestSleep = 1e9;
 
 /**
- * Waits for that long, or until something has settled before.
+ * Waits for that long, or until some work has settled before. If it is aborted, the work goes on, since others may be waiting for it.
  *
- * @throws CadizError aborted
+ * @returns what the work answers
+ * @throws CadizError aborted; whatever the work throws
  */
-export async function sleep(milliseconds: number, ending?: AbortSignal, work?: Promise<unknown>): Promise<void> {
+export async function sleep<T = void>(
+  ending?: AbortSignal,
+  work?: Promise<T>,
+  milliseconds = longestSleep,
+): Promise<T> {
   // One of its own: Node 20 warns of more than ten listeners, as of many uploads with one signal.
   const signal = anyOf(ending);
   throwIfAborted(signal);
@@ -97,4 +102,5 @@ export async function sleep(milliseconds: number, ending?: AbortSignal, work?: P
     work?.then(end, end);
   });
   throwIfAborted(signal);
+  return work as Promise<T>;
 }

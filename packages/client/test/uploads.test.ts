@@ -165,6 +165,18 @@ describe('where the web is imitated, as by jsdom', () => {
 });
 
 describe('an upload that is aborted before it begins', () => {
+  test.each([undefined, 1])('does not wait for a ticket that never comes (partsFrom %s)', async (partsFrom) => {
+    const stop = new AbortController();
+    const ticket = () => {
+      setImmediate(() => stop.abort());
+      return new Promise<never>(() => undefined);
+    };
+    const cadiz = stub.client({ apiKey: undefined, ticket, partsFrom });
+    const uploading = cadiz.upload('hi', { name: 'x', folder: id, signal: stop.signal });
+    await expect(uploading).rejects.toMatchObject({ code: 'aborted' });
+    expect(stub.asked).toEqual([]);
+  });
+
   test('does not wait for a stream that never ends', async () => {
     let isCanceled = false;
     const stream = new ReadableStream({

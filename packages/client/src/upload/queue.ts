@@ -1,5 +1,5 @@
 import { type CadizError, safely } from '../error.ts';
-import { anyOf, type Gate, longestSleep, sleep, throwIfAborted, toCadizError } from '../retry.ts';
+import { anyOf, type Gate, sleep, throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { toPath } from './folders.ts';
 import { createJob, type Job, paused, type UploadOptions } from './job.ts';
@@ -123,7 +123,7 @@ export function createQueue(
 
   const gate: Gate = async (run, signal) => {
     for (;;) {
-      while (resumed) await sleep(longestSleep, anyOf(signal, resumed.signal)).catch(() => throwIfAborted(signal));
+      while (resumed) await sleep(anyOf(signal, resumed.signal)).catch(() => throwIfAborted(signal));
       // For thousands of small files, this is a good deal faster than AbortSignal.any.
       const attempt = new AbortController();
       const end = () => attempt.abort(signal?.reason);

@@ -2,7 +2,7 @@ import { openResumeStore, usualConcurrency } from '#platform';
 import type { CadizError } from '../error.ts';
 import type { ResumeStore } from '../platform/platform.ts';
 import { type ClientOptions, createSender, type Sender } from '../request.ts';
-import { longestSleep, sleep, throwIfAborted, toCadizError } from '../retry.ts';
+import { sleep, throwIfAborted, toCadizError } from '../retry.ts';
 import type { File } from '../types.ts';
 import { createFolderFinder, type FolderFinder, split } from './folders.ts';
 import { createJob, type Followed, type Job, type Settled, type UploadOptions } from './job.ts';
@@ -105,9 +105,7 @@ export async function uploadJobs(
       try {
         throwIfAborted(job.options.signal);
         job.finding = folders.find(job.options.folder);
-        // Others may be waiting for the same answer, so the request goes on.
-        await sleep(longestSleep, job.options.signal, job.finding);
-        job.folderId = await job.finding;
+        job.folderId = await sleep(job.options.signal, job.finding);
         ready.push(job);
       } catch (error) {
         followed.settle(job, toCadizError(error));
