@@ -61,7 +61,7 @@ test('whatever is plain, the schema answers as it is', () => {
     }),
     { numRuns: 1_000 },
   );
-  expect(plainOnes).toBeGreaterThan(100);
+  expect(plainOnes).toBeGreaterThan(10);
 });
 
 test.each([
@@ -95,5 +95,5 @@ test('whatever batch is plain, the schema answers as it is', () => {
     }),
     { numRuns: 2_000 },
   );
-  expect(plainOnes).toBeGreaterThan(100);
+  expect(plainOnes).toBeGreaterThan(10);
 });
