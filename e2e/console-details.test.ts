@@ -367,6 +367,35 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.context().close();
   });
 
+  test('is shown once a picture is made of what browsers do not show', async () => {
+    const { projectId, cadiz } = await createFilled('Made');
+    const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
+      .tiff()
+      .toBuffer();
+    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'sea.tiff', { type: 'image/tiff' }));
+    await expect.poll(async () => (await cadiz.files.get(id)).image?.state).toBe('ready');
+    const page = await tested.openAsOwner(`/projects/${projectId}/files`);
+    // As long as nobody has looked at it.
+    let isLookedAt = false;
+    await page.route(/\/api\/storage\/(?:list|files\/)/, async (route) => {
+      const response = await route.fetch();
+      const words = await response.text();
+      await route.fulfill({
+        response,
+        body: isLookedAt ? words : words.replaceAll('"state":"ready"', '"state":"pending"'),
+      });
+    });
+    await page.goto(`${tested.url}/projects/${projectId}/files?file=${id}`);
+    await page.getByText('The browser cannot show this file').waitFor();
+    await page.waitForFunction(() =>
+      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+    );
+    isLookedAt = true;
+    await cadiz.files.update(id, { metadata: { seen: true } });
+    await page.getByRole('dialog').getByRole('img', { name: 'sea.tiff' }).waitFor();
+    await page.context().close();
+  });
+
   test('says all that is known of it, and keeps what an application wants to know', async () => {
     const { projectId, cadiz } = await createFilled('Facts');
     await cadiz.folders.ensure(['outer/inner']);

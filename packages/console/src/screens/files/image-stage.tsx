@@ -37,8 +37,11 @@ interface ImageStageProps {
 /** A picture as large as the screen. The picture itself is one click away, and takes its place if there is no other. */
 export function ImageStage({ projectId, file, url }: ImageStageProps) {
   const [side] = useState(toSide);
-  const [isOriginal, setOriginal] = useState(!needsVariant(file, side));
+  const needsOther = needsVariant(file, side);
+  // What browsers show stays; of what they do not, a picture may still be made.
+  const [isAsked, setAsked] = useState(!needsOther && shown.test(file.mimeType));
   const [isBroken, setBroken] = useState(false);
+  const isOriginal = isAsked || !needsOther;
   const variant = useQuery({
     queryKey: ['image', file.id, side],
     queryFn: () => clientOf(projectId).files.image(file.id, { w: side, h: side, fit: 'inside' }),
@@ -46,13 +49,13 @@ export function ImageStage({ projectId, file, url }: ImageStageProps) {
     staleTime: 600_000,
   });
   const { fileName, fileSize, mimeType } = file;
-  if (isBroken) return <Empty icon={ImageOff} title={text.preview.unshown} hint={mimeType} />;
+  if (isBroken && isOriginal) return <Empty icon={ImageOff} title={text.preview.unshown} hint={mimeType} />;
   if (isOriginal || variant.isError) return <img src={url} alt={fileName} onError={() => setBroken(true)} />;
   if (!variant.data) return null;
   return (
     <>
-      <img src={variant.data.url} alt={fileName} onError={() => setOriginal(true)} />
-      <Button className="original" size="s" onClick={() => setOriginal(true)}>
+      <img src={variant.data.url} alt={fileName} onError={() => setAsked(true)} />
+      <Button className="original" size="s" onClick={() => setAsked(true)}>
         {text.preview.showOriginal(formatBytes(fileSize))}
       </Button>
     </>
