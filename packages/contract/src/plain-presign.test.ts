@@ -61,7 +61,7 @@ test('whatever is plain, the schema answers as it is', () => {
     }),
     { numRuns: 1_000 },
   );
-  expect(plainOnes).toBeGreaterThan(10);
+  expect(plainOnes).toBeGreaterThan(100);
 });
 
 test.each([
@@ -93,7 +93,7 @@ test('whatever batch is plain, the schema answers as it is', () => {
       plainOnes += 1;
       expect(PresignBatchRequest.safeParse(batch)).toMatchObject({ success: true, data: batch });
     }),
-    { numRuns: 2_000 },
+    { numRuns: 4_000 },
   );
-  expect(plainOnes).toBeGreaterThan(10);
+  expect(plainOnes).toBeGreaterThan(100);
 });
