@@ -10,6 +10,7 @@ import {
   findFlaws,
   startConsole,
   triesJourneys,
+  untilFollowing,
 } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
@@ -34,6 +35,15 @@ async function fill(cadiz: Client, files: Record<string, string>, type = 'text/p
     Object.entries(files).map(([name, content]) => new File([content], name, { type })),
   );
   await queue.done();
+}
+
+/** @returns the id of the file */
+async function uploadPicture(cadiz: Client, fileName: string, format: 'png' | 'tiff'): Promise<string> {
+  const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
+    .toFormat(format)
+    .toBuffer();
+  const { id } = await cadiz.upload(new File([new Uint8Array(picture)], fileName, { type: `image/${format}` }));
+  return id;
 }
 
 async function idOf(cadiz: Client, name: string, folder: string | null = null): Promise<string> {
@@ -347,10 +357,7 @@ describe.runIf(triesJourneys)('one file', () => {
 
   test('is a picture that could not be read once, and is shown when it can be read elsewhere', async () => {
     const { projectId, cadiz } = await createFilled('Once');
-    const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
-      .png()
-      .toBuffer();
-    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'sea.png', { type: 'image/png' }));
+    const id = await uploadPicture(cadiz, 'sea.png', 'png');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     const places = new RegExp(`/files/${id}/(?:image|content)`);
     await page.route(places, (route) => route.abort());
@@ -358,10 +365,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.keyboard.press('v');
     await tileOf(page, 'sea.png').locator('.pic svg').waitFor();
     await cadiz.files.image(id, { w: 256, h: 256, fit: 'inside' }).then(({ url }) => fetch(url));
-    // From then on, it hears of changes.
-    await page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
-    );
+    await untilFollowing(page);
     await cadiz.files.update(id, { metadata: { seen: true } });
     await tileOf(page, 'sea.png').locator('img').waitFor();
     await page.context().close();
@@ -369,10 +373,7 @@ describe.runIf(triesJourneys)('one file', () => {
 
   test('is shown once a picture is made of what browsers do not show', async () => {
     const { projectId, cadiz } = await createFilled('Made');
-    const picture = await sharp({ create: { width: 300, height: 200, channels: 3, background: 'navy' } })
-      .tiff()
-      .toBuffer();
-    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'sea.tiff', { type: 'image/tiff' }));
+    const id = await uploadPicture(cadiz, 'sea.tiff', 'tiff');
     await expect.poll(async () => (await cadiz.files.get(id)).image?.state).toBe('ready');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     // As long as nobody has looked at it.
@@ -387,9 +388,7 @@ describe.runIf(triesJourneys)('one file', () => {
     });
     await page.goto(`${tested.url}/projects/${projectId}/files?file=${id}`);
     await page.getByText('The browser cannot show this file').waitFor();
-    await page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
-    );
+    await untilFollowing(page);
     isLookedAt = true;
     await cadiz.files.update(id, { metadata: { seen: true } });
     await page.getByRole('dialog').getByRole('img', { name: 'sea.tiff' }).waitFor();
@@ -753,10 +752,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await cadiz.folders.ensure(['a folder']);
     const names = Array.from({ length: 60 }, (_, index) => `n${String(index).padStart(2, '0')}.txt`);
     await fill(cadiz, Object.fromEntries(names.map((name) => [name, name])));
-    const picture = await sharp({ create: { width: 64, height: 48, channels: 3, background: 'teal' } })
-      .png()
-      .toBuffer();
-    const { id } = await cadiz.upload(new File([new Uint8Array(picture)], 'n31.png', { type: 'image/png' }));
+    const id = await uploadPicture(cadiz, 'n31.png', 'png');
     await expect.poll(async () => (await cadiz.files.get(id)).image?.state, { timeout: 30_000 }).toBe('ready');
     const page = await tested.openAsOwner(`/projects/${projectId}/files`);
     await entryOf(page, 'n00.txt').click();
@@ -945,10 +941,7 @@ describe.runIf(triesJourneys)('one file', () => {
     await page.getByRole('button', { name: 'Edit metadata' }).click();
     const dialog = dialogOf(page, 'Metadata');
     await dialog.getByLabel('External id').fill('letter 1');
-    // From then on, it hears of changes.
-    await page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
-    );
+    await untilFollowing(page);
     await cadiz.files.update(id, { metadata: { state: 'sent', pages: 2 } });
     await page.locator('.details').getByText('sent', { exact: true }).waitFor({ state: 'attached' });
     await dialog.getByRole('button', { name: 'Save' }).click();

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { insertFiles } from '../bench/harness/many-files.mjs';
-import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, findBarriers, startConsole, triesJourneys, untilFollowing } from './console-page.ts';
 
 const many = 100_000;
 const some = 1300;
@@ -330,9 +330,7 @@ describe.runIf(triesJourneys)('a folder of more than a page', () => {
         return shownIn(page);
       })
       .toContain(all[240]);
-    await page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
-    );
+    await untilFollowing(page);
     const listed = `/api/storage/list?projectId=${projectId}&folderId=${ids.some}&order=desc&sort=name&limit=3`;
     const { files } = await tested.ask<{ files: { id: string; fileName: string }[] }>('GET', listed);
     const id = files.find(({ fileName }) => fileName === last)?.id ?? '';

@@ -166,6 +166,13 @@ export function createHold(): { over: Promise<void>; release: () => void } {
   return { over, release };
 }
 
+/** Waits until a page hears of changes: from then on, it shows what others do. */
+export async function untilFollowing(page: Page): Promise<void> {
+  await page.waitForFunction(() =>
+    performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
+  );
+}
+
 /** What a screen reader or a keyboard would trip over. @param rules all of them, if not given */
 export async function findBarriers(page: Page, rules?: string[]): Promise<string[]> {
   await page.evaluate(axe.source);

@@ -1,7 +1,7 @@
 import { createClient } from '@cadiz/client';
 import type { Locator, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type ConsoleUnderTest, createHold, startConsole, triesJourneys } from './console-page.ts';
+import { type ConsoleUnderTest, createHold, startConsole, triesJourneys, untilFollowing } from './console-page.ts';
 
 let tested: ConsoleUnderTest;
 
@@ -461,10 +461,7 @@ describe.runIf(triesJourneys)('whoever goes back, comes again or has two windows
     const name = page.getByLabel('Name', { exact: true });
     const quota = page.getByLabel('All files together', { exact: true });
     await name.fill('Typed here');
-    // From then on, it hears of changes.
-    await page.waitForFunction(() =>
-      performance.getEntriesByType('resource').some(({ name }) => name.includes('after=latest')),
-    );
+    await untilFollowing(page);
     await tested.ask('PATCH', `/api/projects/${projectId}`, { quotaBytes: 5e9, name: 'Typed elsewhere' });
     await expect.poll(() => quota.inputValue(), { timeout: 60_000 }).toBe('5');
     await page.getByTitle('Switch project').getByText('Typed elsewhere').waitFor();
