@@ -13,10 +13,13 @@ export default class TestReport {
     this.vitest = vitest;
   }
 
-  /** @param {readonly import('vitest/node').TestModule[]} modules */
-  onTestRunEnd(modules) {
+  /**
+   * @param {readonly import('vitest/node').TestModule[]} modules
+   * @param {readonly import('vitest').SerializedError[]} errors that no test has caught
+   */
+  onTestRunEnd(modules, errors) {
     if (modules.length > 5) this.#printSlowest(modules);
-    this.#writeFailed(modules);
+    this.#writeFailed(modules, errors);
     this.#checkRows(modules);
   }
 
@@ -37,10 +40,13 @@ export default class TestReport {
    * Writes which files failed into the file that scripts/test.mjs has named, a line each.
    *
    * @param {readonly import('vitest/node').TestModule[]} modules
+   * @param {readonly import('vitest').SerializedError[]} errors
    */
-  #writeFailed(modules) {
-    const failed = modules.filter((module) => !module.ok()).map(({ moduleId }) => relative(root, moduleId));
-    if (process.env.TEST_FAILED_FILES) writeFileSync(process.env.TEST_FAILED_FILES, failed.join('\n'));
+  #writeFailed(modules, errors) {
+    const failed = modules.filter((module) => !module.ok()).map(({ moduleId }) => moduleId);
+    const thrownIn = errors.map(({ VITEST_TEST_PATH: file }) => file).filter((file) => typeof file === 'string');
+    const files = [...new Set([...failed, ...thrownIn])].map((file) => `${relative(root, file)}\n`);
+    if (process.env.TEST_FAILED_FILES) writeFileSync(process.env.TEST_FAILED_FILES, files.join(''));
   }
 
   /** @param {readonly import('vitest/node').TestModule[]} modules */

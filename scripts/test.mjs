@@ -23,7 +23,7 @@ async function runTests() {
   try {
     const code = await vitest(args);
     const files = existsSync(process.env.TEST_FAILED_FILES)
-      ? readFileSync(process.env.TEST_FAILED_FILES, 'utf8').split('\n')
+      ? readFileSync(process.env.TEST_FAILED_FILES, 'utf8').split('\n').filter(Boolean)
       : [];
     if (code === 0 || files.length === 0 || files.length > Number(process.env.TEST_REPEATS ?? 0)) return code;
     console.log(`\nOnce more, by themselves: ${files.join(' ')}\n`);

@@ -1,6 +1,7 @@
 import {
   chmodSync,
   closeSync,
+  constants,
   cpSync,
   existsSync,
   fsyncSync,
@@ -42,10 +43,20 @@ export async function prepareFolder(folder: string, template: string): Promise<v
 export const foldersPath = (template: string): string => `${template}-folders.json`;
 
 function copyTemplate(template: string, draft: string): void {
-  cpSync(template, draft, { recursive: true });
+  copyTree(template, draft);
   const list = foldersPath(template);
   const folders: string[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
   for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true });
+}
+
+/**
+ * Copies a folder with all that is in it. File systems that can share blocks copy nothing.
+ *
+ * @throws {NodeJS.ErrnoException} such as ENOSPC
+ */
+export function copyTree(from: string, to: string): void {
+  // Without a filter, Node 22 and later copy in C++, which on a full disk ends the process, or calls it EIO: https://github.com/nodejs/node/issues/63970
+  cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: () => true });
 }
 
 /** The folders beneath a folder. */
