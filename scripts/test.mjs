@@ -12,7 +12,7 @@ process.exitCode = await runTests();
 for (const line of leftOut()) console.log(`Left out: ${line}`);
 
 /**
- * With TEST_REPEATS=n, up to n files in which a test has failed are run once more, in new processes and one at a time.
+ * With TEST_REPEATS=n, up to n files in which a test has failed are run once more, in new processes and one at a time. All are, if what failed was no test.
  *
  * @returns {Promise<number>} the exit code
  */
@@ -25,10 +25,15 @@ async function runTests() {
     const files = existsSync(process.env.TEST_FAILED_FILES)
       ? readFileSync(process.env.TEST_FAILED_FILES, 'utf8').split('\n').filter(Boolean)
       : [];
-    if (code === 0 || files.length === 0 || files.length > Number(process.env.TEST_REPEATS ?? 0)) return code;
-    console.log(`\nOnce more, by themselves: ${files.join(' ')}\n`);
-    const again = await vitest([...args.filter((argument) => argument.startsWith('-')), '--maxWorkers=1', ...files]);
-    if (again === 0) for (const file of files) console.error(`FLAKY, passed when repeated: ${file}`);
+    const repeats = Number(process.env.TEST_REPEATS ?? 0);
+    if (code === 0 || repeats === 0 || files.length > repeats) return code;
+    console.log(
+      `\nOnce more${files.length > 0 ? `, by themselves: ${files.join(' ')}` : ': an error belongs to no test'}\n`,
+    );
+    const options = args.filter((argument) => argument.startsWith('-'));
+    const again = await vitest(files.length > 0 ? [...options, '--maxWorkers=1', ...files] : args);
+    const flaky = files.length > 0 ? files : ['an error that belongs to no test'];
+    if (again === 0) for (const file of flaky) console.error(`FLAKY, passed when repeated: ${file}`);
     return again;
   } finally {
     rmSync(folder, { recursive: true });
