@@ -1,9 +1,10 @@
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, open, readFile, rename, stat } from 'node:fs/promises';
+import { open, readFile, rename, stat } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import { parseJson } from '../parse-json.ts';
+import { makeFolder } from '../settings/data-folder.ts';
 import { NotThere } from '../start/tell-failure.ts';
 
 /** A file of an archive. `path` is below its folder, with slashes. */
@@ -101,7 +102,7 @@ export async function writePart(
   batches: AsyncIterable<readonly string[]>,
 ): Promise<Part> {
   const target = join(folder, path);
-  await mkdir(dirname(target), { recursive: true, mode: 0o700 });
+  await makeDurableFolder(dirname(target));
   const file = await open(target, 'wx', 0o600);
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -152,7 +153,7 @@ export async function findDamage(folder: string, part: Part): Promise<string | u
 
 /** Makes a folder and any missing parents, for this user only. Their names are durable when it returns. */
 export async function makeDurableFolder(folder: string): Promise<void> {
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
+  const made = makeFolder(folder);
   if (made === undefined) return;
   for (let at = folder; at.length >= made.length; at = dirname(at)) await syncFolder(dirname(at));
 }

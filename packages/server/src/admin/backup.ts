@@ -10,10 +10,17 @@ import { readTables, type TableReader } from '../db/read-tables.ts';
 import { takeSnapshot } from '../db/snapshots.ts';
 import { tables } from '../db/tables.ts';
 import type { Config } from '../settings/config.ts';
-import { makeFolder } from '../settings/data-folder.ts';
 import { findSecrets, type Secrets } from '../settings/secrets.ts';
 import { findRefusal } from '../start/open-beside.ts';
-import { findManifest, type Manifest, manifestName, type Part, writeManifest, writePart } from './archive.ts';
+import {
+  findManifest,
+  type Manifest,
+  makeDurableFolder,
+  manifestName,
+  type Part,
+  writeManifest,
+  writePart,
+} from './archive.ts';
 import { toFailure } from './folder-failure.ts';
 import {
   copyObject,
@@ -51,7 +58,7 @@ export async function backUp(config: Config, folder: string, telling?: Telling):
 
 async function backUpTo(folder: string, config: Config, telling?: Telling): Promise<BackedUp> {
   if (telling) requireStore(config);
-  makeFolder(folder);
+  await makeDurableFolder(folder);
   await requireOurs(folder);
   const lock = lockFolder(folder);
   try {

@@ -1,12 +1,13 @@
-import { existsSync, mkdtempSync, readdirSync, readlinkSync, rmSync } from 'node:fs';
-import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { watchSynced } from '../../test/synced.ts';
 import { createS3Store } from '../store/s3-store.ts';
 import { copyObject, forEachObject, ObjectFailure } from './objects.ts';
 
@@ -64,16 +65,7 @@ test('what fails while the next object is still being read ends it all, and is m
 test.skipIf(!existsSync('/proc/self/fd'))('a copy is durable with every folder that was made for it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'cadiz-backup-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
-  const file = await open('/dev/null');
-  const prototype: FileHandle = Object.getPrototypeOf(file);
-  await file.close();
-  const synced: string[] = [];
-  const sync = prototype.sync;
-  const syncing = vi.spyOn(prototype, 'sync').mockImplementation(function (this: FileHandle) {
-    synced.push(readlinkSync(`/proc/self/fd/${this.fd}`));
-    return sync.call(this);
-  });
-  onTestFinished(() => syncing.mockRestore());
+  const synced = await watchSynced();
   const object = { storeKey: 'a', sizeBytes: 4, etag: 'of parts-2' };
   const store = { read: async () => ({ ...object, body: Readable.from([Buffer.from('text')]) }) };
   await copyObject(folder, store, { ...object, sha256: undefined }, undefined, () => undefined);

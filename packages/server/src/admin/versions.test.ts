@@ -6,6 +6,7 @@ import { createServerDatabase, testableKinds } from '../../test/database.ts';
 import { expectEarlierRows, makeEarlierDatabase } from '../../test/db/earlier-databases.ts';
 import { makeTestFolder } from '../../test/embedded-database.ts';
 import { startTestService } from '../../test/service.ts';
+import { watchSynced } from '../../test/synced.ts';
 import { templatePath } from '../db/embedded.ts';
 import { migrate } from '../db/migrate.ts';
 import { type Database, openDatabase } from '../db/open.ts';
@@ -45,11 +46,11 @@ async function makeSettings(kind: Database['kind']): Promise<Config> {
   return config;
 }
 
-async function backUpWith(config: Config, applied: readonly string[]): Promise<string> {
+async function backUpWith(config: Config, applied: readonly string[], below = ''): Promise<string> {
   const db = await openDatabase(config.database);
   await makeEarlierDatabase(db.pool, applied);
   await db.close();
-  const archive = await makeFolder();
+  const archive = join(await makeFolder(), below);
   await backUp(config, archive);
   return archive;
 }
@@ -78,6 +79,16 @@ describe.each(testableKinds)('a backup (%s)', (kind) => {
       }
     },
   );
+
+  test.skipIf(!existsSync('/proc/self/fd'))('is durable with every folder that was made for it', async () => {
+    const config = await makeSettings(kind);
+    const synced = await watchSynced();
+    const archive = await backUpWith(config, migrations, 'made/for/it');
+    const outer = join(archive, '../../..');
+    const made = readdirSync(outer, { recursive: true }).map((name) => join(outer, String(name)));
+    expect(made).toContain(join(archive, 'manifest.json'));
+    for (const path of made) expect(synced, path).toContain(dirname(path));
+  });
 
   test('of a newer version is refused, in a sentence, and leaves the database empty', async () => {
     const archive = await backUpWith(await makeSettings(kind), migrations);

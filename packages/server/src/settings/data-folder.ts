@@ -4,18 +4,21 @@ import { dirname } from 'node:path';
 /**
  * Makes a folder that only its owner can use, and its parents, unless it exists. Node's own `recursive` option loops forever
  * where no folder can be made, such as below /proc.
+ * @returns the uppermost folder that it made; undefined if all were there
  * @throws the system's error
  */
-export function makeFolder(path: string): void {
+export function makeFolder(path: string): string | undefined {
   try {
     mkdirSync(path, { mode: 0o700 });
+    return path;
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return;
+    if (code === 'EEXIST' && statSync(path, { throwIfNoEntry: false })?.isDirectory()) return undefined;
     const parent = dirname(path);
     if (code !== 'ENOENT' || parent === path) throw error;
-    makeFolder(parent);
+    const made = makeFolder(parent);
     mkdirSync(path, { mode: 0o700 });
+    return made ?? path;
   }
 }
 
