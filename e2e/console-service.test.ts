@@ -657,7 +657,7 @@ describe.runIf(triesJourneys)('the account', () => {
     await page.getByText('this one').waitFor();
     const second = await signIn('/account', 'berta@example.com', password);
     await second.getByText('this one').waitFor();
-    const end = second.getByRole('button', { name: /^End the session/ });
+    const end = second.getByRole('button', { name: /^End the session in .+: \d+ \w+, \d\d:\d\d$/ });
     // Signing up has begun a session as well.
     await expect.poll(() => end.count()).toBe(2);
     await end.first().click();
