@@ -486,7 +486,7 @@ describe.runIf(triesJourneys)('one file', () => {
     expect(await answer.text()).toBe('Dear all,');
     expect(answer.headers()['content-disposition']).toMatch(/^attachment/);
 
-    await page.getByLabel('Revoke the link').click();
+    await page.getByLabel(/^Revoke the link: \d+ \w+, \d\d:\d\d$/).click();
     await dialogOf(page, 'Revoke this link?').getByRole('button', { name: 'Cancel' }).waitFor();
     expect(await findBarriers(page)).toEqual([]);
     await page.keyboard.press('Escape');

@@ -437,7 +437,9 @@ describe.runIf(triesJourneys)('every screen', () => {
   test('leaves room beside names and numbers of any length', async () => {
     const projectId = await tested.createProject('Extremes');
     const cadiz = await tested.connect(projectId);
-    const { id } = await cadiz.upload(new File(['x'], longName, { type: 'text/plain' }));
+    // Without a space to break at.
+    const name = longName.replaceAll(' ', '');
+    const { id } = await cadiz.upload(new File(['x'], name, { type: 'text/plain' }));
     await cadiz.files.delete(id);
     await cadiz.tickets.create({ maxFiles: 10_000, maxBytes: 5_000_000_000_000 });
     for (let count = 1; count <= 9; count++)
@@ -471,6 +473,21 @@ describe.runIf(triesJourneys)('every screen', () => {
       .locator('td')
       .evaluateAll((cells) => cells.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent));
     expect(cut).toEqual([]);
+    // Also in sentences.
+    await page.setViewportSize({ width: 390, height: 800 });
+    const isCut = (one: Locator) => one.evaluate(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth);
+    await show(page, at('trash'));
+    await page.getByRole('button', { name: 'Zurückholen' }).click();
+    const toast = page.locator('.toast');
+    await toast.getByText('ist wieder da.').waitFor();
+    expect(await isCut(toast)).toBe(false);
+    await show(page, at('files'));
+    await page
+      .locator('input[type=file]')
+      .first()
+      .setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from('y') });
+    await page.getByRole('dialog').getByText('(2).txt').waitFor();
+    expect(await isCut(page.locator('.dialog > .in'))).toBe(false);
     expect(tested.complaints).toEqual([]);
     await page.context().close();
   });

@@ -135,11 +135,7 @@ describe.runIf(triesJourneys)('the files of a project', () => {
     // The button that was pressed is gone.
     await page.locator('h1:focus').waitFor();
     expect((await cadiz.trash.page()).items.map(({ name }) => name)).toEqual(['a.txt', 'inside.txt']);
-    await page
-      .getByRole('row')
-      .filter({ hasText: 'inside.txt' })
-      .getByRole('button', { name: 'Restore' })
-      .press('Enter');
+    await page.getByRole('button', { name: 'Restore: inside.txt' }).press('Enter');
     await page.getByRole('checkbox', { name: 'Select inside.txt' }).waitFor({ state: 'detached' });
     await page.locator('h1:focus').waitFor();
     const back = await cadiz.files.page({ folder: null, sort: 'name' });

@@ -199,6 +199,7 @@ describe.runIf(triesJourneys)('uploads', () => {
     await dialog.getByText('Yours becomes “A (2).txt”.').waitFor();
     await dialog.getByRole('button', { name: 'Keep both' }).click();
     await dialog.getByText('“b.txt” is here already').waitFor();
+    await dialog.getByText('so is the name of 1 more of your 4 files').waitFor();
     await dialog.getByLabel('Replace').check();
     await dialog.getByLabel('Do the same for the other one').check();
     await dialog.getByRole('button', { name: 'Replace' }).click();

@@ -45,8 +45,8 @@ describe.runIf(triesJourneys)('webhooks', () => {
     expect(await page.content()).not.toContain(secret);
 
     const endpoint = page.getByRole('region', { name: receiver.url, exact: true });
-    await endpoint.getByRole('button', { name: 'Send a test' }).click();
-    await endpoint.getByRole('button', { name: 'Deliveries' }).click();
+    await endpoint.getByRole('button', { name: `Send a test: ${receiver.url}` }).click();
+    await endpoint.getByRole('button', { name: `Deliveries: ${receiver.url}` }).click();
     const ofTest = endpoint.getByRole('row').filter({ hasText: 'webhook.test' });
     await ofTest.getByText('delivered').waitFor();
     const [first] = receiver.received;
@@ -60,7 +60,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
     await failed.getByText(/next try/).waitFor();
     expect(await findFlaws(page)).toEqual([]);
     receiver.answer = () => ({ status: 204 });
-    await failed.getByRole('button', { name: 'Send again' }).click();
+    await failed.getByRole('button', { name: 'Send again: folder.created, ' }).click();
     await failed.getByText('delivered').waitFor();
 
     const more = endpoint.getByRole('button', { name: /^More for/ });
@@ -101,6 +101,7 @@ describe.runIf(triesJourneys)('webhooks', () => {
 
     await more.click();
     await page.getByRole('menuitem', { name: 'Rotate secret' }).click();
+    await page.getByRole('dialog').getByText(receiver.url, { exact: true }).waitFor();
     await page.getByRole('dialog').getByLabel('The old secret still signs for').selectOption('hour');
     expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Rotate secret' }).click();
@@ -124,6 +125,8 @@ describe.runIf(triesJourneys)('webhooks', () => {
 
     await more.click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
+    // There may be several.
+    await page.getByRole('dialog').getByText(receiver.url, { exact: true }).waitFor();
     expect(await findFlaws(page)).toEqual([]);
     await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No endpoints').waitFor();

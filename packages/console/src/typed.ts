@@ -1,4 +1,10 @@
-const toVisible = (name: string): string => name.normalize('NFC').replace(/\s+/g, ' ').trim();
+/** A name without what nobody sees: how accents are composed, spaces side by side, and characters of no width, which may turn the text around. */
+export const toVisible = (name: string): string =>
+  name
+    .normalize('NFC')
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, '')
+    .replace(/\s+/g, ' ')
+    .trim();
 
-/** Whether somebody has typed a name as they see it: neither spaces side by side nor how accents are composed can be seen. */
+/** Whether somebody has typed a name as they see it. */
 export const isTyped = (typed: string, name: string): boolean => toVisible(typed) === toVisible(name);

@@ -1,6 +1,7 @@
 import { Dialog as Base } from '@base-ui/react/dialog';
 import { X } from 'lucide-react';
 import { type ReactNode, type RefObject, useRef, useState } from 'react';
+import { straighten } from '../straighten.ts';
 import { text } from '../text/text.ts';
 import { toDragDown } from './drag-down.ts';
 import { useOpener } from './use-opener.ts';
@@ -61,7 +62,7 @@ export function DialogPopup({ open, onClose, title, lead, width = 's', isKept = 
           >
             <header className="grip">
               <div className="grow">
-                <Base.Title>{title}</Base.Title>
+                <Base.Title>{straighten(title)}</Base.Title>
                 {lead && <Base.Description>{lead}</Base.Description>}
               </div>
               {rest.headEnd}

@@ -1,6 +1,7 @@
 import { lazy, Suspense, useEffect, useSyncExternalStore } from 'react';
 import { onceReachable } from '../once-reachable.ts';
 import { createStore } from '../store.ts';
+import { straighten } from '../straighten.ts';
 import { detailsOf, messageOf } from './problem.tsx';
 import type { ToastData } from './toast-region.tsx';
 
@@ -16,7 +17,7 @@ export async function toast(message: string, data: ToastData = {}): Promise<void
   await ready;
   manager.add({
     id: 'only',
-    title: message,
+    title: straighten(message),
     timeout: data.isGoingOn ? 0 : data.undo || data.details ? 10_000 : 6000,
     data,
   });

@@ -532,7 +532,7 @@ export const de: Widen<typeof en> = {
     taken: (name) => `„${name}“ gibt es hier schon`,
     takenIn: (folder) => `In ${folder} liegt schon eine Datei mit diesem Namen.`,
     othersTaken: (others, count, folder) =>
-      `Der Name ist in ${folder} vergeben, und auch die Namen von ${grouped(others)} weiteren deiner ${plural(count, 'Datei', 'Dateien')}.`,
+      `Der Name ist in ${folder} vergeben, und auch ${others === 1 ? 'der Name einer' : `die Namen von ${grouped(others)}`} weiteren deiner ${plural(count, 'Datei', 'Dateien')}.`,
     decide: 'Was wird aus deiner?',
     inFolder: 'Im Ordner',
     yours: 'Deine',

@@ -528,7 +528,7 @@ export const en = {
     taken: (name: string) => `“${name}” is here already`,
     takenIn: (folder: string) => `There is a file with this name in ${folder}.`,
     othersTaken: (others: number, count: number, folder: string) =>
-      `The name is taken in ${folder}, and so are the names of ${grouped(others)} more of your ${plural(count, 'file', 'files')}.`,
+      `The name is taken in ${folder}, and so ${others === 1 ? 'is the name' : 'are the names'} of ${grouped(others)} more of your ${plural(count, 'file', 'files')}.`,
     decide: 'What becomes of yours?',
     inFolder: 'In the folder',
     yours: 'Yours',

@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx';
 import { Badge, Moment, Skeleton } from '../../components/parts.tsx';
 import { ProblemNote } from '../../components/problem.tsx';
 import { toast, toastError } from '../../components/toast.tsx';
+import { formatMoment } from '../../format.ts';
 import { queryClient } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import { browserOf } from './browser-of.ts';
@@ -87,7 +88,12 @@ function SessionRow({ session }: { session: Session }) {
       }
       action={
         !session.current && (
-          <Button size="s" aria-label={account.endNamed(name)} busy={end.isPending} onClick={() => end.mutate()}>
+          <Button
+            size="s"
+            aria-label={`${account.endNamed(name)}: ${formatMoment(session.createdAt)}`}
+            busy={end.isPending}
+            onClick={() => end.mutate()}
+          >
             {account.end}
           </Button>
         )

@@ -186,12 +186,13 @@ export function LinkForm({ submit, toHint, send }: LinkFormProps) {
 
 function Row({ link, onRevoke }: { link: Link; onRevoke: (() => void) | undefined }) {
   const { links: words } = text;
+  const made = formatMoment(link.createdAt);
   return (
     <li>
       <span className="line">
         <span className="grow clip mono">{link.url}</span>
-        <CopyButton value={link.url} label={words.copy} />
-        {onRevoke && <IconButton icon={Ban} size="s" label={words.revoke} onClick={onRevoke} />}
+        <CopyButton value={link.url} label={`${words.copy}: ${made}`} />
+        {onRevoke && <IconButton icon={Ban} size="s" label={`${words.revoke}: ${made}`} onClick={onRevoke} />}
       </span>
       <span className="line wrap cap quiet">
         <span>{words.dispositions[link.disposition]}</span>

@@ -10,7 +10,7 @@ import { formatBytes } from '../../format.ts';
 import { type Project, projectsQuery, queryClient, usageQuery } from '../../queries.ts';
 import { later } from '../../text/later.ts';
 import { text } from '../../text/text.ts';
-import { isTyped } from '../../typed.ts';
+import { isTyped, toVisible } from '../../typed.ts';
 
 /** The end of a project, after its name has been typed. */
 export function DeleteProject({ project }: { project: Project }) {
@@ -46,17 +46,18 @@ function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
   const [typed, setTyped] = useState('');
   const navigate = useNavigate();
   const { settings } = later;
+  const name = toVisible(project.name);
   return (
     <FormDialog
-      title={settings.deleteNamed(project.name)}
+      title={settings.deleteNamed(name)}
       lead={content}
       submit={settings.deleteForGood}
       isDanger
-      isOff={!isTyped(typed, project.name)}
+      isOff={!isTyped(typed, name)}
       onClose={onClose}
       send={async ({ force }, close) => {
         await call('deleteProject', { projectId: project.id, ...(force === 'on' && { force: 'true' as const }) });
-        toast(settings.deleted(project.name));
+        toast(settings.deleted(name));
         // Whoever has gone elsewhere meanwhile stays there.
         if (close()) await navigate({ to: '/projects', ignoreBlocker: true });
         await queryClient.invalidateQueries({ queryKey: projectsQuery.queryKey });
@@ -66,7 +67,7 @@ function DeleteDialog({ project, content, onClose }: DeleteDialogProps) {
         <>
           <Check name="force" label={settings.force} hint={settings.forceHint} />
           <Field
-            label={settings.typeName(project.name)}
+            label={settings.typeName(name)}
             value={typed}
             autoComplete="off"
             onChange={({ target }) => setTyped(target.value)}

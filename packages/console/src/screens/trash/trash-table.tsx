@@ -190,7 +190,13 @@ function Row({ projectId, entry, index, mayChange, isChosen, onChoose, onFocus, 
       </td>
       <td className="end">
         {mayChange && (
-          <Button size="s" icon={Undo2} busy={restore.isPending} onClick={() => restore.mutate()}>
+          <Button
+            size="s"
+            icon={Undo2}
+            aria-label={`${trash.restore}: ${entry.name}`}
+            busy={restore.isPending}
+            onClick={() => restore.mutate()}
+          >
             <span className="restore-word">{trash.restore}</span>
           </Button>
         )}

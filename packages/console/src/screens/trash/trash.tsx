@@ -13,7 +13,7 @@ import { toast, toastError } from '../../components/toast.tsx';
 import { formatBytes } from '../../format.ts';
 import { projectsQuery, useRole } from '../../queries.ts';
 import { text } from '../../text/text.ts';
-import { isTyped } from '../../typed.ts';
+import { isTyped, toVisible } from '../../typed.ts';
 import { changeAll, refresh } from '../files/commands.ts';
 import { Page } from '../page.tsx';
 import { TrashTable } from './trash-table.tsx';
@@ -127,7 +127,7 @@ interface EmptyTrashProps {
 /** Says how much goes, and asks for the name of the project, since nothing comes back. */
 function EmptyTrash({ projectId, entries, isMore, onClose }: EmptyTrashProps) {
   const { data: projects } = useQuery(projectsQuery);
-  const name = projects?.find(({ id }) => id === projectId)?.name ?? '';
+  const name = toVisible(projects?.find(({ id }) => id === projectId)?.name ?? '');
   const [typed, setTyped] = useState('');
   const { trash } = text;
   const files = entries.reduce((sum, entry) => sum + entry.files, 0);

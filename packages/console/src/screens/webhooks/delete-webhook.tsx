@@ -8,7 +8,7 @@ import type { Webhook } from './webhook.ts';
 const { webhooks } = later;
 
 /** Asks before an endpoint goes, with its deliveries. */
-export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook: Webhook; onClose: () => void }) {
+export function DeleteWebhook({ webhook: { projectId, id, url }, onClose }: { webhook: Webhook; onClose: () => void }) {
   return (
     <FormDialog
       isDanger
@@ -22,6 +22,8 @@ export function DeleteWebhook({ webhook: { projectId, id }, onClose }: { webhook
         close();
         void toast(webhooks.deleted);
       }}
-    />
+    >
+      {() => <p className="mono wrap-any">{url}</p>}
+    </FormDialog>
   );
 }

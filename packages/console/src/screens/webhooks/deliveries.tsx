@@ -103,7 +103,8 @@ interface RowProps {
 }
 
 function Row({ delivery, onReplay }: RowProps) {
-  const { type, state, status, durationMilliseconds, answer, error, attempts, lastAttemptAt, nextAttemptAt } = delivery;
+  const { type, at, state, status, durationMilliseconds, answer, error, attempts, lastAttemptAt, nextAttemptAt } =
+    delivery;
   const { mutate, isPending } = useMutation({
     mutationFn: async () => onReplay?.(),
     onSuccess: () => {
@@ -138,7 +139,13 @@ function Row({ delivery, onReplay }: RowProps) {
       </td>
       <td className="end">
         {onReplay && (
-          <Button size="s" icon={RotateCw} busy={isPending} onClick={() => mutate()}>
+          <Button
+            size="s"
+            icon={RotateCw}
+            aria-label={`${webhooks.sendAgain}: ${type}, ${formatMoment(at)}`}
+            busy={isPending}
+            onClick={() => mutate()}
+          >
             {webhooks.sendAgain}
           </Button>
         )}

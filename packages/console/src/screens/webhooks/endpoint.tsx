@@ -99,10 +99,22 @@ export function Endpoint({ webhook, isOpen, onToggle, onEdit, onRotate, onDelete
           {state.since && ` · ${formatMoment(state.since)}`}
         </Badge>
         <span className="line wrap">
-          <Button icon={Send} busy={isPending} disabled={!enabled} onClick={test}>
+          <Button
+            icon={Send}
+            aria-label={`${webhooks.test}: ${url}`}
+            busy={isPending}
+            disabled={!enabled}
+            onClick={test}
+          >
             {webhooks.test}
           </Button>
-          <Button look="ghost" icon={More} aria-expanded={isOpen} onClick={onToggle}>
+          <Button
+            look="ghost"
+            icon={More}
+            aria-label={`${webhooks.deliveries}: ${url}`}
+            aria-expanded={isOpen}
+            onClick={onToggle}
+          >
             {webhooks.deliveries}
           </Button>
           <Menu

@@ -19,7 +19,7 @@ interface RotateWebhookProps {
   onRotated: (webhook: Answer<'rotateWebhook'>) => void;
 }
 
-export function RotateWebhook({ webhook: { projectId, id }, onClose, onRotated }: RotateWebhookProps) {
+export function RotateWebhook({ webhook: { projectId, id, url }, onClose, onRotated }: RotateWebhookProps) {
   const [overlap, setOverlap] = useState<Overlap>('day');
   return (
     <FormDialog
@@ -35,12 +35,15 @@ export function RotateWebhook({ webhook: { projectId, id }, onClose, onRotated }
       }}
     >
       {() => (
-        <Select
-          label={webhooks.overlap}
-          value={overlap}
-          options={choices.map((value) => ({ value, label: webhooks.overlaps[value] }))}
-          onChange={setOverlap}
-        />
+        <>
+          <p className="mono wrap-any">{url}</p>
+          <Select
+            label={webhooks.overlap}
+            value={overlap}
+            options={choices.map((value) => ({ value, label: webhooks.overlaps[value] }))}
+            onChange={setOverlap}
+          />
+        </>
       )}
     </FormDialog>
   );
