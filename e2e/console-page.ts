@@ -4,7 +4,7 @@ import { type Client, createClient } from '@cadiz/client';
 import axe from 'axe-core';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { beforeEach, expect } from 'vitest';
-import { cleanUp, type Service, type Settings, startService, stopService, testedSettings } from './service.ts';
+import { cleanUp, type Service, type Settings, settingsForPages, startService, stopService } from './service.ts';
 
 export const executablePath = '/usr/bin/chromium';
 
@@ -50,9 +50,7 @@ export interface ConsoleUnderTest {
 }
 
 export async function startConsole(change: Settings = {}): Promise<ConsoleUnderTest> {
-  // Its own object store: the bucket of another allows no page to upload, until `npm run doctor -- --fix` adds a rule for it.
-  const ofDatabase = Object.entries(await testedSettings()).filter(([name]) => !name.startsWith('S3_'));
-  const settings: Settings = { ...Object.fromEntries(ofDatabase), ...change };
+  const settings: Settings = { ...(await settingsForPages()), ...change };
   let service = await startService(settings);
   const url = `http://localhost:${settings.PORT}`;
   const args = '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking';

@@ -397,6 +397,16 @@ describe.runIf(triesJourneys)('uploads', () => {
     await page.context().close();
   });
 
+  test('that the object store does not take from this page say so', async () => {
+    const { page } = await openProject('Store without CORS rules');
+    await page.route(/X-Amz-Signature/, (route) => route.abort());
+    await filesOf(page).setInputFiles([toFile('one.txt')]);
+    const tray = page.getByRole('region', { name: 'Uploads' });
+    await tray.getByText('The object store could not be reached, or refuses this page').waitFor();
+    expect(await tray.getByText('Cadiz could not be reached').count()).toBe(0);
+    await page.context().close();
+  });
+
   test('are counted, paused, canceled and repeated, and say how they go', async () => {
     const { page } = await openProject('Tray');
     await listen(page);

@@ -9,9 +9,9 @@ import {
   freePorts,
   type Service,
   type Settings,
+  settingsForPages,
   startService,
   stopService,
-  testedSettings,
 } from './service.ts';
 
 // biome-ignore-start lint/suspicious/noExplicitAny: code that runs in pages has their globals, which no test has
@@ -83,7 +83,7 @@ async function upload(): Promise<string> {
 
 beforeAll(async () => {
   if (!installed) return;
-  settings = await testedSettings();
+  settings = await settingsForPages();
   settings.CADIZ_SIGN_UP = 'open';
   settings.METRICS_PORT = String((await freePorts(1))[0]);
   service = await startService(settings);

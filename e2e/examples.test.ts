@@ -14,9 +14,9 @@ import {
   freePorts,
   type Service,
   type Settings,
+  settingsForPages,
   startService,
   stopService,
-  testedSettings,
 } from './service.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -41,7 +41,7 @@ const servers: ChildProcess[] = [];
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'cadiz-examples-'));
-  settings = await testedSettings();
+  settings = await settingsForPages();
   service = await startService(settings);
   const owner = await signUpOwner(service.url);
   const { projectId, ...tied } = await owner.createProject('Examples');

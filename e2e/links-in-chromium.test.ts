@@ -165,7 +165,8 @@ suite.each(['off', 'on'])(`links in Chromium, LINKS_STREAM=%s${leftOut}`, (strea
     const shows = [
       (page: Page) => open(page, url),
       (page: Page) => embed(page, image),
-      (page: Page) => embed(page, image, '/isolated'),
+      // A page that is isolated takes from other stores only what the service sends itself: they do not say that it may.
+      ...(process.env.TEST_S3_ENDPOINT && stream === 'off' ? [] : [(page: Page) => embed(page, image, '/isolated')]),
     ];
     for (const show of shows) {
       const page = await newPage();

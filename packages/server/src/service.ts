@@ -6,6 +6,7 @@ import { checkDatabase } from './db/check-database.ts';
 import { migrate } from './db/migrate.ts';
 import { openDatabase, withDirectPool } from './db/open.ts';
 import { requireRights } from './db/require-rights.ts';
+import { requireWhole } from './db/require-whole.ts';
 import { serveSnapshots } from './db/snapshots.ts';
 import type { Deps } from './deps.ts';
 import { createFeed } from './events/feed.ts';
@@ -130,7 +131,11 @@ export async function startService(config: Config, log: Logger): Promise<Running
     // Only now: an earlier version, which would refuse the store from then on, can start again if this start fails before.
     const store = current ?? (await openStore(true));
     failures.push(store.failed, db.failed);
-    if (db.kind === 'postgres') await requireRights(db.pool);
+    // Nobody else has the embedded one.
+    if (db.kind === 'postgres') {
+      await requireRights(db.pool);
+      await requireWhole(db.pool);
+    }
     if (config.database.kind === 'embedded') opened.push(await serveSnapshots(db, config.database.dataDir, log));
 
     await store.objects.prepare();

@@ -510,6 +510,7 @@ export const de: Widen<typeof en> = {
     unlisted: (count) => `und ${grouped(count)} weitere`,
     waiting: 'wartet',
     waitsAt: (percent) => (percent > 0 ? `Wartet bei ${percent} % auf eine Verbindung` : 'Wartet auf eine Verbindung'),
+    storeAway: 'Der Objektspeicher war nicht zu erreichen oder lehnt diese Seite ab: siehe Systemzustand.',
     recording: 'Wird eingetragen',
     done: 'fertig',
     canceled: 'Abgebrochen',

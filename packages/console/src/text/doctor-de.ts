@@ -85,11 +85,11 @@ export const doctor: DoctorText = {
     },
     versioning: {
       title: 'Was entfernt wurde, ist weg',
-      help: 'Schalte die Versionierung ab, oder lass alte Versionen durch eine Lifecycle-Regel nach einigen Tagen entfernen.',
+      help: 'Schalte die Versionierung ab, oder lass alte Versionen durch eine Lifecycle-Regel nach einigen Tagen entfernen. Damit die Prüfung sie sieht, erlaube s3:GetBucketVersioning.',
     },
     lifecycle: {
       title: 'Keine Lifecycle-Regel entfernt Dateien',
-      help: 'Entferne die Regel, außer sie gilt für einen Präfix, den Cadiz nicht benutzt.',
+      help: 'Entferne die Regel, außer sie gilt für einen Präfix, den Cadiz nicht benutzt. Bricht sie Uploads in Teilen ab, lass sie länger warten als `UPLOAD_DEADLINE_SECONDS`. Damit die Prüfung Regeln sieht, erlaube s3:GetLifecycleConfiguration.',
     },
     'presigned-put': {
       title: 'Ein signiertes PUT kommt vollständig an',

@@ -506,6 +506,7 @@ export const en = {
     waiting: 'waiting',
     waitsAt: (percent: number) =>
       percent > 0 ? `Waiting for a connection at ${percent} %` : 'Waiting for a connection',
+    storeAway: 'The object store could not be reached, or refuses this page: see System health.',
     recording: 'Recording',
     done: 'done',
     canceled: 'Canceled',

@@ -23,6 +23,8 @@ export interface Check {
   title: string;
   /** Checks that must pass for this one to mean anything. */
   needs?: readonly string[];
+  /** What helps if one of its requests is refused. */
+  mend?: string;
   /** An error counts as failed. */
   run(exam: Examination): Promise<Finding>;
 }

@@ -27,8 +27,11 @@ export interface ExaminationOptions {
   publicUrl: string;
   /** The origins whose pages must be able to upload. */
   origins: readonly string[];
-  /** LINKS_STREAM, LINKS_CACHE_SECONDS, IMAGES, IMAGES_VIDEO and IMAGES_SVG */
-  config: Pick<Config, 'linksStream' | 'linksCacheSeconds' | 'images' | 'imagesVideo' | 'imagesSvg'>;
+  /** UPLOAD_DEADLINE_SECONDS, LINKS_STREAM, LINKS_CACHE_SECONDS, IMAGES, IMAGES_VIDEO and IMAGES_SVG */
+  config: Pick<
+    Config,
+    'uploadDeadlineSeconds' | 'linksStream' | 'linksCacheSeconds' | 'images' | 'imagesVideo' | 'imagesSvg'
+  >;
   now: () => number;
   signal: AbortSignal;
 }

@@ -47,7 +47,7 @@ async function runCheck(check: Check, exam: Examination): Promise<Finding> {
     return {
       verdict: 'failed',
       found: `It could not be checked: ${toSentence(error)}`,
-      mend: 'Run the doctor again; if the problem persists, the log of the object store says more.',
+      mend: `${check.mend ?? 'Run the doctor again.'} If the problem persists, the log of the object store says more.`,
     };
   }
 }

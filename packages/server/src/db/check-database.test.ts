@@ -20,6 +20,13 @@ describe.runIf(testableKinds.includes('postgres'))('a database that others chang
     await checkDatabase(db);
   });
 
+  it('is not healthy before a restore has added the keys of its tables', async () => {
+    await db.pool.query('alter table work drop constraint work_pkey');
+    await expect(checkDatabase(db)).rejects.toMatchObject({ ...unusable, message: 'is not restored whole' });
+    await db.pool.query('alter table work add primary key (project_id, kind, subject)');
+    await checkDatabase(db);
+  });
+
   it('is not healthy without the rights on its tables', async () => {
     const role = `clerk_${process.pid}`;
     await db.pool.query(`create role ${role}; grant usage on schema public to ${role}; set role ${role}`);

@@ -29,6 +29,10 @@ describe.each(testableKinds)('openDatabase (%s)', (kind) => {
     expect(Number.parseInt(db.serverVersion, 10)).toBeGreaterThanOrEqual(15);
   });
 
+  it.runIf(kind === 'postgres')('has no statement compiled, whatever the server does by default', async () => {
+    expect((await db.pool.query('show jit')).rows).toEqual([{ jit: 'off' }]);
+  });
+
   it('keeps connections free of transactions of one project that wait for each other', async () => {
     const ended: string[] = [];
     let release = () => {};

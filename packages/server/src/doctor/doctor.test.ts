@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import http from 'node:http';
 import https from 'node:https';
@@ -27,7 +27,14 @@ import { type DoctorOptions, runDoctor } from './run-doctor.ts';
 vi.setConfig({ testTimeout: 90_000 });
 
 const publicUrl = 'http://localhost:4000';
-const config = { linksStream: false, linksCacheSeconds: 60, images: true, imagesVideo: false, imagesSvg: false };
+const config = {
+  uploadDeadlineSeconds: 7 * 24 * 3600,
+  linksStream: false,
+  linksCacheSeconds: 60,
+  images: true,
+  imagesVideo: false,
+  imagesSvg: false,
+};
 const never = new AbortController().signal;
 /** Whether the tests run on another store than the embedded one. */
 const isOther = Boolean(process.env.TEST_S3_ENDPOINT);
@@ -290,6 +297,43 @@ test.runIf(isOther)('where a bucket keeps versions, that is told, and none of th
   expect(left).toEqual([]);
   const { text } = await exam.ask({ method: 'GET', query: { versions: '' } });
   expect(text).not.toMatch(/<Version>|<DeleteMarker>/);
+});
+
+test.runIf(isOther).each([
+  ['s3:ListBucketMultipartUploads', 'failed', 'list-uploads'],
+  ['s3:AbortMultipartUpload', 'failed', 'list-uploads'],
+  ['s3:ListMultipartUploadParts', 'failed', 'multipart'],
+  ['s3:GetBucketVersioning', 'warning', 'versioning'],
+  ['s3:GetLifecycleConfiguration', 'warning', 'lifecycle'],
+])('where the policy of a bucket forbids %s, the doctor says so', async (action, verdict, id) => {
+  const settings = await newBucket();
+  const exam = examinationOf(settings);
+  const arn = `arn:aws:s3:::${settings.bucket}`;
+  const statement = { Effect: 'Deny', Principal: '*', Action: action, Resource: [arn, `${arn}/*`] };
+  const policy = { Version: '2012-10-17', Statement: [statement] };
+  expect((await exam.ask({ method: 'PUT', query: { policy: '' }, body: JSON.stringify(policy) })).status).toBe(204);
+  const { results } = await look(settings);
+  expect(results.get(id)).toMatchObject({ verdict, mend: expect.stringContaining(action) });
+});
+
+test.runIf(isOther)('a lifecycle rule that aborts uploads in parts before they are due is told', async () => {
+  const settings = await newBucket();
+  const exam = examinationOf(settings);
+  const putDays = (days: number) => {
+    const abort = `<AbortIncompleteMultipartUpload><DaysAfterInitiation>${days}</DaysAfterInitiation></AbortIncompleteMultipartUpload>`;
+    const rule = `<Rule><ID>tidy</ID><Status>Enabled</Status><Filter><Prefix></Prefix></Filter>${abort}</Rule>`;
+    const body = `<LifecycleConfiguration>${rule}</LifecycleConfiguration>`;
+    const headers = { 'content-md5': createHash('md5').update(body).digest('base64') };
+    return exam.ask({ method: 'PUT', query: { lifecycle: '' }, headers, body });
+  };
+  expect((await putDays(1)).status).toBe(200);
+  expect((await look(settings)).results.get('lifecycle')).toMatchObject({
+    verdict: 'warning',
+    found: expect.stringContaining('"tidy" aborts uploads in parts earlier than Cadiz, which lets them take 7 days'),
+    mend: expect.stringContaining('UPLOAD_DEADLINE_SECONDS'),
+  });
+  expect((await putDays(7)).status).toBe(200);
+  expect((await look(settings)).results.get('lifecycle')?.verdict).toBe('ok');
 });
 
 function putRule(exam: Examination, origin: string) {

@@ -1,6 +1,7 @@
 import type { Source } from '@cadiz/client';
 import { CircleCheck, Pause, Play, RotateCw, X } from 'lucide-react';
 import { memo } from 'react';
+import { isOfNetwork } from '../../api.ts';
 import { IconButton } from '../../components/button.tsx';
 import { Meter } from '../../components/parts.tsx';
 import { messageOf } from '../../components/problem.tsx';
@@ -30,7 +31,7 @@ export const TrayItem = memo(function TrayItem({ one, isOffline }: TrayItemProps
       <Thumbnail source={one.target.sources.get(upload.id)} />
       <div className="up-text">
         <FileName name={name} />
-        <div className="cap clip">{line}</div>
+        <div className={`cap ${phase === 'failed' ? '' : 'clip'}`}>{line}</div>
         {hasBegun && (
           <div className={isOffline || phase === 'paused' ? 'still' : ''}>
             <Meter share={size > 0 ? loaded / size : 0} label={name} />
@@ -81,6 +82,8 @@ function Thumbnail({ source }: { source: Source | undefined }) {
 function toLine({ phase, upload: { size, loaded, error } }: Listed, isOffline: boolean): string {
   const { uploads: words } = text;
   const percent = size > 0 ? Math.floor((loaded / size) * 100) : 0;
+  // Where nothing is wrong with the network, it is the store that has not answered, or not to pages of this origin.
+  if (phase === 'failed' && isOfNetwork(error)) return words.storeAway;
   if (phase === 'failed') return error ? messageOf(error) : '';
   if (phase === 'done') return `${formatBytes(size)} · ${words.done}`;
   if (phase === 'paused') return words.pausedAt(percent);

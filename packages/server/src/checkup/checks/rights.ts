@@ -1,8 +1,8 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { document, element, textElement } from '@cadiz/store/xml';
-import { findDocument } from '@cadiz/store/xml-reader';
+import { findDocument, type XmlElement } from '@cadiz/store/xml-reader';
 import { childrenOf, findError, textOf } from '../../store/s3-answer.ts';
-import { type Check, failed, ok, warning } from '../check.ts';
+import { type Check, type Finding, failed, ok, warning } from '../check.ts';
 import type { Examination } from '../examination.ts';
 import type { Answer } from '../requests.ts';
 import { toReason } from './access.ts';
@@ -118,20 +118,22 @@ async function removeTwo(exam: Examination, name: string, withMd5: boolean): Pro
   return objects.length === 0 ? undefined : '200, and they are still there';
 }
 
+const mendAbandoned =
+  'Allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or abandoned parts stay and cost money until you remove them.';
+
 export const listUploads: Check = {
   id: 'list-uploads',
   title: 'Abandoned uploads in parts can be found and aborted',
   needs,
+  mend: mendAbandoned,
   async run(exam) {
     const key = exam.newKey('abandoned');
     const uploadId = await exam.begin(key);
     const isListed = async () =>
       (await exam.objects.listMultiparts(key)).uploads.some((upload) => upload.uploadId === uploadId);
-    const mend =
-      'Allow s3:ListBucketMultipartUploads and s3:AbortMultipartUpload, or abandoned parts stay and cost money until you remove them.';
-    if (!(await isListed())) return failed('An upload that was started is not in ListMultipartUploads.', mend);
+    if (!(await isListed())) return failed('An upload that was started is not in ListMultipartUploads.', mendAbandoned);
     await exam.objects.abortMultipart(key, uploadId);
-    if (await isListed()) return failed('An upload that was aborted is still in ListMultipartUploads.', mend);
+    if (await isListed()) return failed('An upload that was aborted is still in ListMultipartUploads.', mendAbandoned);
     return ok('ListMultipartUploads, AbortMultipartUpload');
   },
 };
@@ -141,8 +143,9 @@ export const versioning: Check = {
   title: 'Removed objects are gone',
   needs,
   async run(exam) {
-    const { status, text } = await exam.ask({ method: 'GET', query: { versioning: '' } });
-    const root = status === 200 ? findDocument(text) : undefined;
+    const answer = await exam.ask({ method: 'GET', query: { versioning: '' } });
+    if (answer.status === 403) return hidden('Whether the bucket keeps versions', answer, 's3:GetBucketVersioning');
+    const root = answer.status === 200 ? findDocument(answer.text) : undefined;
     const state = root && textOf(root, 'Status');
     if (state === undefined || state === '') return ok('the bucket keeps no versions');
     return warning(
@@ -157,19 +160,44 @@ export const lifecycle: Check = {
   title: 'No lifecycle rule removes recorded files',
   needs,
   async run(exam) {
-    const { status, text } = await exam.ask({ method: 'GET', query: { lifecycle: '' } });
-    const root = status === 200 ? findDocument(text) : undefined;
+    const answer = await exam.ask({ method: 'GET', query: { lifecycle: '' } });
+    if (answer.status === 403) return hidden('Which lifecycle rules there are', answer, 's3:GetLifecycleConfiguration');
+    const root = answer.status === 200 ? findDocument(answer.text) : undefined;
     if (root?.name !== 'LifecycleConfiguration') return ok('there is none, and none is needed');
-    const removing = childrenOf(root, 'Rule').filter(
-      (rule) =>
-        textOf(rule, 'Status') === 'Enabled' &&
-        childrenOf(rule, 'Expiration').some((expiration) => textOf(expiration, 'Days') || textOf(expiration, 'Date')),
+    const rules = childrenOf(root, 'Rule').filter((rule) => textOf(rule, 'Status') === 'Enabled');
+    const removing = rules.filter((rule) =>
+      childrenOf(rule, 'Expiration').some((expiration) => textOf(expiration, 'Days') || textOf(expiration, 'Date')),
     );
-    if (removing.length === 0) return ok('none of the rules expires objects');
-    const names = removing.map((rule) => `"${textOf(rule, 'ID')}"`).join(', ');
-    return warning(
-      `The lifecycle rule ${names} expires objects: files will lose their content when it applies to them.`,
-      'Remove the rule, unless it is for a prefix that Cadiz does not use.',
+    if (removing.length > 0) {
+      return warning(
+        `The lifecycle rule ${namesOf(removing)} expires objects: files will lose their content when it applies to them.`,
+        'Remove the rule, unless it is for a prefix that Cadiz does not use.',
+      );
+    }
+    const days = exam.config.uploadDeadlineSeconds / daySeconds;
+    const aborting = rules.filter((rule) =>
+      childrenOf(rule, 'AbortIncompleteMultipartUpload').some(
+        (abort) => Number(textOf(abort, 'DaysAfterInitiation')) < days,
+      ),
     );
+    if (aborting.length > 0) {
+      return warning(
+        `The lifecycle rule ${namesOf(aborting)} aborts uploads in parts earlier than Cadiz, which lets them take ${Number(days.toFixed(2))} days: their parts are lost, and they have to begin anew.`,
+        'Have the rule wait longer, or set UPLOAD_DEADLINE_SECONDS to less than it waits.',
+      );
+    }
+    return ok('none of the rules expires objects');
   },
 };
+
+const daySeconds = 24 * 3600;
+
+const namesOf = (rules: readonly XmlElement[]) => rules.map((rule) => `"${textOf(rule, 'ID')}"`).join(', ');
+
+/** Not every key may read how a bucket is set up, and the service itself never does. */
+function hidden(what: string, answer: Answer, right: string): Finding {
+  return warning(
+    `${what} cannot be seen: the store answers ${toReason(answer)}.`,
+    `Allow the access key ${right}, or look at the bucket yourself.`,
+  );
+}

@@ -139,10 +139,14 @@ export const twice: Check = {
 /** The smallest part on S3, except for the last one. */
 const partBytes = 5 * 1024 ** 2;
 
+const mendParts =
+  'Allow the access keys s3:PutObject, s3:ListMultipartUploadParts and s3:AbortMultipartUpload. Without them, files are limited to 5 GiB, in one PUT.';
+
 export const multipart: Check = {
   id: 'multipart',
   title: 'An upload in parts works, and can be aborted',
   needs: ['presigned-put', 'list-uploads'],
+  mend: mendParts,
   async run(exam) {
     const key = exam.newKey('parts');
     const uploadId = await exam.begin(key);
@@ -171,9 +175,6 @@ export const multipart: Check = {
     return abort(exam);
   },
 };
-
-const mendParts =
-  'Allow the access keys s3:PutObject, s3:ListMultipartUploadParts and s3:AbortMultipartUpload. Without them, files are limited to 5 GiB, in one PUT.';
 
 async function abort(exam: Examination) {
   const key = exam.newKey('aborted');

@@ -13,6 +13,20 @@ describe.each(testableKinds)('findOrphans (%s)', (kind) => {
   });
   afterAll(() => db.close());
 
+  it('finds none before a restore has added the keys of the tables, when files may still be to come', async () => {
+    const projectId = randomUUID();
+    const keys = [makeStoreKey(projectId, 'a.txt', Date.now())];
+    const find = () =>
+      findOrphans({ config: readConfig({}), db, now: Date.now }, projectId, keys, Number.POSITIVE_INFINITY);
+    for (const table of ['files', 'uploads']) {
+      const key = `constraint ${table}_store_key_key`;
+      await db.pool.query(`alter table ${table} drop ${key}`);
+      expect(await find()).toEqual([]);
+      await db.pool.query(`alter table ${table} add ${key} unique (project_id, store_key)`);
+      expect(await find()).toEqual(keys);
+    }
+  });
+
   it('finds none while row-level security hides files without an error, as behind a pooler', async () => {
     const projectId = randomUUID();
     const keys = [makeStoreKey(projectId, 'a.txt', Date.now())];
