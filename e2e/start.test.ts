@@ -190,17 +190,23 @@ describe('the settings', () => {
 });
 
 describe('a Node that is too old', () => {
-  const versions = "Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '18.20.8' } })";
-  const old = ['--import', `data:text/javascript,${encodeURIComponent(versions)}`];
   const programs = ['main.js', '../../cli/dist/main.js', '../../store/dist/process/cli.js'];
+  const withStart = [...programs, '../../../scripts/start.mjs'];
+  // 21 and 22.0 lack functions that 20.19 has, and Vite runs on 22.12.
+  const versions = ['18.20.8', '20.18.3', '21.7.3', '22.0.0', '22.11.0'];
 
-  it.each(programs)('is reported by %s as by npm start', async (program) => {
-    expect(await runService({}, { program, node: old })).toEqual({
-      code: 1,
-      stdout: '',
-      stderr: 'Cadiz needs Node 20.19 or newer, and this is Node 18.20.8.\n',
-    });
-  });
+  it.each(withStart.flatMap((program) => versions.map((version) => [program, version])))(
+    'is reported by %s: %s',
+    async (program, version) => {
+      const code = `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`;
+      const node = ['--import', `data:text/javascript,${encodeURIComponent(code)}`];
+      expect(await runService({}, { program, node })).toEqual({
+        code: 1,
+        stdout: '',
+        stderr: `Cadiz needs Node 20.19 or newer (not 21, nor 22 before 22.12), and this is Node ${version}.\n`,
+      });
+    },
+  );
 
   it.each(programs)('is reported before anything of %s is loaded', async (program) => {
     const text = await readFile(new URL(`../packages/server/dist/${program}`, import.meta.url), 'utf8');

@@ -51,8 +51,8 @@ export async function run(command, args, options = {}) {
 
 function requireNode() {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  if (major > 20 || (major === 20 && minor >= 19)) return;
-  fail(`Cadiz needs Node 20.19 or newer, and this is Node ${process.versions.node}.`);
+  if (major > 22 || (major === 22 && minor >= 12) || (major === 20 && minor >= 19)) return;
+  fail(`Cadiz needs Node 20.19 or newer (not 21, nor 22 before 22.12), and this is Node ${process.versions.node}.`);
 }
 
 /**

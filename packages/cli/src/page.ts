@@ -15,7 +15,7 @@ export function toPage(): string {
 <!-- Written by packages/cli/scripts/write-docs.mjs from the command's own help: change packages/cli/src/table.ts instead. -->
 
 Transfers and administers files from the command line, and runs the service. Until it is on npm, make it in a clone:
-\`npm run build\`, then \`npm link -w packages/cli\`. Node 20.19 or newer.
+\`npm run build\`, then \`npm link -w packages/cli\`. Node 20.19 or newer (not 21, nor 22 before 22.12).
 
 \`\`\`sh
 cadiz login https://media.example.com

@@ -188,6 +188,19 @@ test('closing cuts off a request that takes longer', async () => {
   await cut;
 });
 
+test('closing waits for the request of a connection that was opened just before', async () => {
+  const server = createBoundedServer({});
+  server.on('request', (_request, response) => response.end('answered'));
+  const { port, close } = await serve(server, '127.0.0.1', 0);
+  const accepted = once(server, 'connection');
+  const socket = await connect(port);
+  await accepted;
+  const closed = close(10_000);
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+  expect(await readToEnd(socket)).toMatch(/answered$/);
+  await closed;
+});
+
 test('closing does not wait for connections that have sent nothing', async () => {
   const server = createBoundedServer({ headersTimeout: 0 });
   const accepted = once(server, 'connection');

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import http from 'node:http';
-import type { Socket } from 'node:net';
+import net, { type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
 export { isAmbiguous } from './ambiguous.ts';
@@ -178,15 +178,24 @@ export async function serve(server: http.Server, host: string, port: number): Pr
     port: typeof address === 'object' && address ? address.port : port,
     async close(drainMilliseconds) {
       const closed = once(server, 'close');
-      server.close();
+      // Not `http.Server.close`: it also closes idle connections, and to Node 26 those are idle that have sent nothing yet.
+      net.Server.prototype.close.call(server);
+      let mayWait = true;
       // A kept-alive connection becomes idle when its last answer has left, and would hold up the close from then on.
-      const sweep = setInterval(() => server.closeIdleConnections(), closeIdleMilliseconds);
-      const silent = setTimeout(closeSilent, silentMilliseconds);
+      const sweep = setInterval(() => {
+        if (!mayWait || [...connections].every(({ bytesRead }) => bytesRead > 0)) server.closeIdleConnections();
+      }, closeIdleMilliseconds);
+      const silent = setTimeout(() => {
+        mayWait = false;
+        closeSilent();
+      }, silentMilliseconds);
       const cut = setTimeout(() => server.closeAllConnections(), drainMilliseconds);
       await closed;
       clearInterval(sweep);
       clearTimeout(silent);
       clearTimeout(cut);
+      // Ends what Node does every few seconds as long as a server listens.
+      server.close();
     },
   };
 }

@@ -30,7 +30,7 @@ const givesMemoryBack = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '131072
 
 export interface Child {
   readonly pid: number | undefined;
-  /** Its own; removed when it has ended. */
+  /** Its own; removed when it has ended, if that is possible. */
   readonly folder: string;
   send(message: ToChild): void;
   /** Ends it at once, whatever it does. */
@@ -40,7 +40,7 @@ export interface Child {
 export interface ChildEnd {
   code: number | null;
   signal: string | null;
-  /** The end of what it wrote to stderr. */
+  /** The end of what it wrote to stderr, and why its folder is left, if it is. */
   words: string;
 }
 
@@ -84,8 +84,7 @@ export function startChild(
     if (ended) return;
     ended = true;
     if (startsOthers) kill();
-    rmSync(folder, { recursive: true, force: true });
-    onEnd(ending);
+    onEnd({ ...ending, words: ending.words + remove(folder) });
   };
   // An 'error' may also be a signal or message that did not reach it, and then 'exit' follows.
   child.on('error', ({ message }) => {
@@ -94,6 +93,16 @@ export function startChild(
   });
   child.once('exit', (code, signal) => end({ code, signal, words }));
   return { pid: child.pid, folder, send: (message) => sendTo(child, message), kill };
+}
+
+/** Returns why the folder is still there: on a disk that has failed, for example, which must not end this process. */
+function remove(folder: string): string {
+  try {
+    rmSync(folder, { recursive: true, force: true });
+    return '';
+  } catch (error) {
+    return ` Its folder cannot be removed: ${error}`;
+  }
 }
 
 /**

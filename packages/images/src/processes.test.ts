@@ -1,5 +1,16 @@
 import { execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -120,6 +131,24 @@ test('a child has nothing of the environment of this process', async () => {
     'TMPDIR',
     'UV_THREADPOOL_SIZE',
   ]);
+});
+
+test('a child whose folder cannot be removed ends like any other, and says so', async () => {
+  const disk = mkdtempSync(join(temporary, 'disk-'));
+  vi.stubEnv('TMPDIR', disk);
+  onTestFinished(() => void vi.stubEnv('TMPDIR', temporary));
+  const said: unknown[] = [];
+  const { images } = open({ log: (event) => said.push(event) });
+  await makeOne(images, 'lost disk');
+  renameSync(disk, `${disk}-lost`);
+  symlinkSync(disk, disk);
+  await images.close();
+  rmSync(`${disk}-lost`, { recursive: true });
+  unlinkSync(disk);
+  expect(said.at(-1)).toMatchObject({
+    event: 'image process ended',
+    stderr: expect.stringMatching(/too many (levels of )?symbolic links/i),
+  });
 });
 
 test('a child is replaced after so many images', async () => {

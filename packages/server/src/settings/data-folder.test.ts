@@ -75,5 +75,12 @@ describe('what is told of a data folder that cannot be used', () => {
       /ENOSPC/,
     );
     expect(toSentence(new Error('mdb_env_open: Disk quota exceeded'))).toMatch(/EDQUOT/);
+    // So does rmSync from Node 24 on, where the code is empty.
+    const removal = { code: '', errno: -4094, syscall: 'rm', path: '/d/secrets.json.1' };
+    for (const [words, code] of [
+      ['Read-only file system', /\(EROFS\)/],
+      ['Input/output error', /\(EIO\)/],
+    ] as const)
+      expect(toSentence(Object.assign(new Error(`, Unknown error: ${words} '/d'`), removal))).toMatch(code);
   });
 });

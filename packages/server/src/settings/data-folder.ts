@@ -61,11 +61,12 @@ const remedies: Record<string, Remedy> = {
   ],
 };
 
-/** The system's words for these errors, for libraries that pass on no code. */
+/** The system's words for these errors, for libraries that pass on no code, and for Node's `rmSync`, whose code can be empty. */
 const phrases: [RegExp, string][] = [
   [/no space left on device/i, 'ENOSPC'],
   [/quota exceeded/i, 'EDQUOT'],
   [/read-only file system/i, 'EROFS'],
+  [/input\/output error/i, 'EIO'],
   [/permission denied/i, 'EACCES'],
 ];
 
@@ -84,7 +85,8 @@ export function toFolderSentence(
   folder: string,
   elsewhere: Elsewhere = data,
 ): string | undefined {
-  const { syscall, code = phrases.find(([phrase]) => phrase.test(error.message))?.[1] ?? '' } = error;
+  const { syscall } = error;
+  const code = error.code || (phrases.find(([phrase]) => phrase.test(error.message))?.[1] ?? '');
   const place = ofDisk.has(code) ? folder : (error.path ?? folder);
   if (code === 'ENOENT' && syscall === 'mkdir')
     return `The folder ${place} cannot be made there (ENOENT): ${elsewhere.folder}`;

@@ -101,6 +101,7 @@ test('a journal replaced again and again during writes matches the index', async
       const index = await openIndexDb(join(folder, 'index'));
       await index.createBucket(bucket, { createdAt: 1 });
       const journal = await openJournal({ folder, tables: index.tables, log: silent, renewBytes: -1_000_000_000 });
+      await journal.settled();
       const firstFile = readFileSync(journalOf(folder));
       await Promise.all(
         writes.map(async ({ key, size }, at) => {
@@ -296,6 +297,7 @@ test('a journal that could not be started is started later', async () => {
   const options = { folder, tables: index.tables, renewBytes: -1_000_000, retryMilliseconds: 5 };
   const logged: unknown[] = [];
   const journal = await openJournal({ ...options, log: (line) => void logged.push(line) });
+  await journal.settled();
   mkdirSync(`${journalOf(folder)}.new`);
   await index.createBucket(bucket, { createdAt: 1 });
   await until(() => logged.length > 2);
