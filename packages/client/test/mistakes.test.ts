@@ -31,6 +31,9 @@ const mistakes: [string, Partial<Options>][] = [
   ['a negative timeout', { timeout: -1 }],
   ['a URL without a colon', { baseUrl: 'http//x' }],
   ['a URL without a scheme', { baseUrl: 'localhost:4000' }],
+  ['a URL with a password', { baseUrl: 'http://ada:cz_live_a@cadiz.test' }],
+  ['a URL with a query', { baseUrl: 'http://cadiz.test/?project=1' }],
+  ['a URL with a fragment', { baseUrl: 'http://cadiz.test/#files' }],
   [
     'a function that throws',
     {
