@@ -98,13 +98,13 @@ export function createSender(options: ClientOptions): Sender {
       typeof given === 'string' ? { ticket: given } : (given as (GrantedTicket & { error?: string }) | null);
     if (typeof granted?.ticket === 'string') return granted;
     // The value may still be a secret, so it is not shown. The `error` of `createTicketHandler` never is one.
-    throw invalid(granted?.error ?? `A key or ticket must be a string, not ${typeof given}.`);
+    throw invalid(granted?.error ?? `The secret must be a string, not ${typeof given}.`);
   });
 
   /** What the key or ticket is for: asked only by those that need it, since the project may be given. */
   const purpose = once(async (): Promise<Grant> => {
     if (session) return {};
-    const granted = ticket ? await grant() : {};
+    const granted = ticket ? await retrying({ retries }, () => grant()) : {};
     if (granted.projectId && granted.folderId !== undefined) return granted;
     return (await send<Grant>({ method: 'GET', path: `/api/storage/${ticket ? 'tickets/current' : 'key'}` })).answer;
   });
