@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { mkdir, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, rename, rm, rmdir, stat, writeFile } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CadizError } from './error.ts';
@@ -57,6 +57,7 @@ export async function openFile(path: string, { type }: { type?: string | undefin
   const facts = await factsOf(path);
   if (!facts.isFile()) throw new CadizError('file_unreadable', `${path} is not a file.`);
   const { size, mtimeMs: lastModified } = facts;
+  if (size === 0 && (await hasBytes(path))) throw sizeless(path);
   const slice = (start = 0, end = size): StreamChunk => ({
     size: end - start,
     read: () => readRange(path, { size, lastModified }, start, end),
@@ -95,19 +96,39 @@ async function* readRange(
       last = bytes;
     }
   } catch (cause) {
-    const reason = cause instanceof Error ? cause.message : String(cause);
-    throw new CadizError('file_unreadable', `${path} cannot be read: ${reason}`, { cause });
+    cannotRead(path)(cause);
   }
   // It may have been written to in the meantime: without the last bytes, the store takes none of them.
   await requireSame();
-  if (!last || read < end - start) throw failure();
+  if (!last || read < end - start) throw sizeless(path);
   yield last;
 }
 
-const factsOf = (path: string) =>
-  stat(path).catch((cause: Error) => {
-    throw new CadizError('file_unreadable', `${path} cannot be read: ${cause.message}`, { cause });
+async function hasBytes(path: string): Promise<boolean> {
+  const file = await open(path).catch(cannotRead(path));
+  try {
+    return (await file.read(Buffer.alloc(1))).bytesRead > 0;
+  } catch (cause) {
+    return cannotRead(path)(cause);
+  } finally {
+    await file.close();
+  }
+}
+
+/** Such files are made as they are read: those of /proc say that they are empty, those of /sys that they are a page. */
+const sizeless = (path: string) =>
+  new CadizError('file_unreadable', `${path} has other bytes than its size says, as in /proc: upload a copy of it.`, {
+    cause: changed,
   });
+
+const factsOf = (path: string) => stat(path).catch(cannotRead(path));
+
+const cannotRead =
+  (path: string) =>
+  (cause: unknown): never => {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new CadizError('file_unreadable', `${path} cannot be read: ${reason}`, { cause });
+  };
 
 /** How old a lock may become, in milliseconds: whoever made it is gone then. */
 const staleMilliseconds = 10_000;

@@ -98,13 +98,13 @@ export function createSender(options: ClientOptions): Sender {
       typeof given === 'string' ? { ticket: given } : (given as (GrantedTicket & { error?: string }) | null);
     if (typeof granted?.ticket === 'string') return granted;
     // The value may still be a secret, so it is not shown. The `error` of `createTicketHandler` never is one.
-    throw invalid(granted?.error ?? `A key or ticket must be a string, not ${typeof given}.`);
+    throw invalid(granted?.error ?? `The secret must be a string, not ${typeof given}.`);
   });
 
   /** What the key or ticket is for: asked only by those that need it, since the project may be given. */
   const purpose = once(async (): Promise<Grant> => {
     if (session) return {};
-    const granted = ticket ? await grant() : {};
+    const granted = ticket ? await retrying({ retries }, () => grant()) : {};
     if (granted.projectId && granted.folderId !== undefined) return granted;
     return (await send<Grant>({ method: 'GET', path: `/api/storage/${ticket ? 'tickets/current' : 'key'}` })).answer;
   });
@@ -116,8 +116,7 @@ export function createSender(options: ClientOptions): Sender {
   }
 
   async function attempt<T>({ method, path, body, headers, verify }: Call, secret?: string, signal?: AbortSignal) {
-    const url = base + path;
-    if (!/^https?:\/\//.test(url)) throw invalid('baseUrl must begin with https://.');
+    if (!/^https?:\/\/[^@?#]+$/.test(base)) throw invalid('baseUrl must be https://HOST');
     let init: RequestInit;
     try {
       init = {
@@ -136,7 +135,7 @@ export function createSender(options: ClientOptions): Sender {
       // What was thrown may show the secret.
       throw invalid('Invalid secret, header, timeout or body');
     }
-    const answer = await (options.fetch ?? fetch)(url, init);
+    const answer = await (options.fetch ?? fetch)(base + path, init);
     // No secret goes to another origin, so whatever it says of that, it is no answer.
     const isElsewhere = answer.redirected && !answer.url.startsWith(`${base}/`);
     const read = readAnswer<T>(answer, isElsewhere ? '' : await answer.text());
@@ -198,7 +197,7 @@ function readAnswer<T>({ ok, status, headers, url }: Response, text: string): T 
     body = JSON.parse(text);
   } catch (error) {
     // What ends in the middle was cut off by a proxy: the connection broke. Anything else is said below.
-    if (ok && text.startsWith('{')) throw error;
+    if (ok && text[0] === '{') throw error;
   }
   // Gateways answer problems of their own (RFC 9457), without a code of the service.
   if (typeof body?.code === 'string' && headers.get('content-type')?.includes('problem'))

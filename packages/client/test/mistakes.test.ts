@@ -31,6 +31,9 @@ const mistakes: [string, Partial<Options>][] = [
   ['a negative timeout', { timeout: -1 }],
   ['a URL without a colon', { baseUrl: 'http//x' }],
   ['a URL without a scheme', { baseUrl: 'localhost:4000' }],
+  ['a URL with a password', { baseUrl: 'http://ada:cz_live_a@cadiz.test' }],
+  ['a URL with a query', { baseUrl: 'http://cadiz.test/?project=1' }],
+  ['a URL with a fragment', { baseUrl: 'http://cadiz.test/#files' }],
   [
     'a function that throws',
     {
@@ -118,15 +121,19 @@ test.each([
   expect(await stub.client({ baseUrl: new URL(baseUrl), apiKey }).files.get(id)).toEqual({});
 });
 
-test('a function for the ticket is called again after a failure that may pass', async () => {
-  let calls = 0;
-  const ticket = async () => {
-    if (++calls === 1) throw new TypeError('fetch failed');
-    return { ticket: 'cz_ticket_x', projectId: id, folderId: null };
-  };
-  expect(await stub.client({ apiKey: undefined, ticket }).tickets.current()).toEqual({});
-  expect(calls).toBe(2);
-});
+test.each([id, undefined])(
+  'a function for the ticket is called again after a failure that may pass: project %s',
+  async (projectId) => {
+    let calls = 0;
+    const ticket = async () => {
+      if (++calls === 1) throw new TypeError('fetch failed');
+      return { ticket: 'cz_ticket_x', projectId: id, folderId: null };
+    };
+    const cadiz = stub.client({ apiKey: undefined, ticket, projectId });
+    expect(await cadiz.upload('x', { name: 'x' })).toMatchObject({ id: 'file', projectId: id });
+    expect(calls).toBe(2);
+  },
+);
 
 const streamOf = (start: (controller: ReadableStreamDefaultController) => void) => new ReadableStream({ start });
 

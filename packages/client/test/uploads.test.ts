@@ -115,6 +115,18 @@ test('a file that is written to while it is sent is not recorded', async () => {
   expect([recorded(), stub.puts]).toEqual([0, 0]);
 });
 
+test.each(['/proc/version', '/sys/devices/system/cpu/online'])(
+  '%s, whose size is made up, is not uploaded as if it were right',
+  async (path) => {
+    const uploading = openFile(path).then((file) => stub.client().upload(file));
+    await expect(uploading).rejects.toMatchObject({
+      code: 'file_unreadable',
+      message: `${path} has other bytes than its size says, as in /proc: upload a copy of it.`,
+    });
+    expect([recorded(), stub.puts]).toEqual([0, 0]);
+  },
+);
+
 interface StreamChunk {
   size: number;
   read(): AsyncIterable<Uint8Array>;

@@ -33,8 +33,11 @@ export interface LocalTree {
   drafts: LocalEntry[];
 }
 
+/** The last moment that a `Date` can be, in the year 275760. Some file systems know later ones. */
+const lastMoment = 8.64e15;
+
 /** When a file was changed last: to the millisecond, as a project keeps it. */
-export const toChanged = ({ mtimeMs }: { mtimeMs: number }): number => Math.round(mtimeMs);
+export const toChanged = ({ mtimeMs }: { mtimeMs: number }): number => Math.min(Math.round(mtimeMs), lastMoment);
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

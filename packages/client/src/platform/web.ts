@@ -45,7 +45,7 @@ function putByXhr({ url, body, onProgress, signal }: PutRequest): Promise<PutAns
       const { status, responseText: text } = xhr;
       // Browsers complain about a header that the store does not show to them.
       if (status) resolve({ status, text, retryAfter: status < 400 ? null : xhr.getResponseHeader('retry-after') });
-      else reject(signal.reason ?? new Error('The object store cannot be reached, or its CORS rules refuse this page'));
+      else reject(signal.reason ?? new Error('The object store cannot be reached, or CORS forbids it'));
     };
     xhr.open('PUT', url);
     wait();
