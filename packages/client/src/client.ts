@@ -683,7 +683,7 @@ export function createClient(options: UploaderOptions) {
      */
     async request<T>({ method = 'GET', isOnce = method !== 'GET', ...rest }: ClientRequest): Promise<T> {
       // Anything else could become part of the host's name, and so show the credential to another host.
-      if (`${rest.path}`[0] !== '/') throw invalid('path must be /PATH');
+      if (`${rest.path}`[0] !== '/') throw invalid('path has no leading /');
       return send({ method, isOnce, ...rest });
     },
 
