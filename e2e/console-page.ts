@@ -89,6 +89,12 @@ export async function startConsole(change: Settings = {}): Promise<ConsoleUnderT
     const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, locale: 'en-GB', ...options });
     // On a busy machine, much takes long.
     context.setDefaultTimeout(120_000);
+    const close = context.close.bind(context);
+    context.close = async (closing) => {
+      // What its routes still have to do would fail then, in whatever test comes next.
+      await Promise.all(context.pages().map((one) => one.unrouteAll({ behavior: 'ignoreErrors' })));
+      await close(closing);
+    };
     const page = await context.newPage();
     page.on('pageerror', (error) => complaints.push(error.message));
     page.on('console', (message) => {
