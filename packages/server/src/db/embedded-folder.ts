@@ -1,8 +1,6 @@
 import {
   chmodSync,
   closeSync,
-  constants,
-  cpSync,
   existsSync,
   fsyncSync,
   mkdirSync,
@@ -12,6 +10,7 @@ import {
   renameSync,
   rmSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseFolderUnusable } from './database-errors.ts';
@@ -43,20 +42,15 @@ export async function prepareFolder(folder: string, template: string): Promise<v
 export const foldersPath = (template: string): string => `${template}-folders.json`;
 
 function copyTemplate(template: string, draft: string): void {
-  copyTree(template, draft);
   const list = foldersPath(template);
-  const folders: string[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
-  for (const folder of folders) mkdirSync(join(draft, folder), { recursive: true });
-}
-
-/**
- * Copies a folder with all that is in it. File systems that can share blocks copy nothing.
- *
- * @throws {NodeJS.ErrnoException} such as ENOSPC
- */
-export function copyTree(from: string, to: string): void {
-  // Without a filter, Node 22 and later copy in C++, which on a full disk ends the process, or calls it EIO: https://github.com/nodejs/node/issues/63970
-  cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: () => true });
+  const empty: string[] = existsSync(list) ? JSON.parse(readFileSync(list, 'utf8')) : [];
+  const folders = new Set([...listFolders(template), ...empty]);
+  mkdirSync(draft, { recursive: true });
+  for (const folder of [...folders].sort()) mkdirSync(join(draft, folder));
+  for (const name of readdirSync(template, { recursive: true, encoding: 'utf8' })) {
+    // Not `copyFileSync`, which on Node 24 gives the copy the owner of the template where it may.
+    if (!folders.has(name)) writeFileSync(join(draft, name), readFileSync(join(template, name)));
+  }
 }
 
 /** The folders beneath a folder. */

@@ -1,9 +1,10 @@
+import { constants, cpSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { PGlite } from '@electric-sql/pglite';
 import type { NodeFS } from '@electric-sql/pglite/nodefs';
 import { DatabaseNotDurable, toMessage } from './database-errors.ts';
 import { commitsReachTheDisk, openPGlite } from './durable-fs.ts';
-import { copyTree, prepareFolder } from './embedded-folder.ts';
+import { prepareFolder } from './embedded-folder.ts';
 import type { FromWorker, ToWorker, WorkerData } from './embedded-messages.ts';
 import { openWireSession, type WireSession } from './wire-session.ts';
 
@@ -62,11 +63,12 @@ export async function serveEmbedded(openFs: (folder: string) => CountingFs): Pro
 
 /**
  * PostgreSQL runs in this thread, so nothing changes while the files are copied: the copy is what a power cut would have
- * left, from which PostgreSQL recovers when it is opened.
+ * left, from which PostgreSQL recovers when it is opened. File systems that can share blocks copy nothing.
  */
 function copy(from: string, to: string): FromWorker {
   try {
-    copyTree(from, to);
+    // Without a filter, Node 22 and later copy in C++, which on a full disk ends the process: https://github.com/nodejs/node/issues/63970
+    cpSync(from, to, { recursive: true, mode: constants.COPYFILE_FICLONE, filter: () => true });
     return { kind: 'copied', to };
   } catch (error) {
     return { kind: 'copied', to, error: toMessage(error) };
