@@ -1,9 +1,20 @@
 import { spawnSync } from 'node:child_process';
 import { readdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { mkdtemp } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { mountLoopDisk } from '../packages/store/test/loop-disk.ts';
-import { cleanUp, embeddedSettings, runService, type Settings, startService, stopService } from './service.ts';
+import { collect, main } from './cli.ts';
+import {
+  cleanUp,
+  embeddedSettings,
+  quickStart,
+  runService,
+  type Settings,
+  startService,
+  stopService,
+} from './service.ts';
 
 /** A small disk, and the settings of a service whose data folder is on it; undefined if none can be mounted. */
 async function openDisk(): Promise<{ path: string; settings: Settings } | undefined> {
@@ -93,4 +104,25 @@ test('a disk that fills up while the service runs: not ready, available to read,
     'objectStore 30',
   ]);
   expect(readdirSync(join(disk.path, 'data/database')).sort()).toEqual(['lock', 'pgdata']);
+});
+
+test('a backup for whose copy of the database there is no room says so, and the service lives on', async ({ skip }) => {
+  const disk = await openDisk();
+  if (!disk) return skip('no disk could be mounted');
+  const service = await startService(disk.settings);
+  const archive = await mkdtemp(join(tmpdir(), 'cadiz-backup-'));
+  onTestFinished(() => rmSync(archive, { recursive: true }));
+  const env = { PATH: process.env.PATH ?? '', ...disk.settings };
+  const backUp = () => collect([process.execPath, ...quickStart, main, 'admin', 'backup', archive], { env }, tmpdir());
+  for (const left of [0, 10_000, 100_000, 10_000_000]) {
+    fill(disk.path, left);
+    const { code, stderr } = await backUp();
+    expect([code, stderr]).toEqual([
+      1,
+      expect.stringMatching(/^There is no space left on the disk of .+ \(ENOSPC\): .+\n$/),
+    ]);
+    empty(disk.path);
+  }
+  expect((await backUp()).code).toBe(0);
+  expect((await stopService(service)).code).toBe(0);
 });
