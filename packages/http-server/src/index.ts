@@ -180,15 +180,11 @@ export async function serve(server: http.Server, host: string, port: number): Pr
       const closed = once(server, 'close');
       // Not `http.Server.close`: it also closes idle connections, and to Node 26 those are idle that have sent nothing yet.
       net.Server.prototype.close.call(server);
-      let mayWait = true;
       // A kept-alive connection becomes idle when its last answer has left, and would hold up the close from then on.
       const sweep = setInterval(() => {
-        if (!mayWait || [...connections].every(({ bytesRead }) => bytesRead > 0)) server.closeIdleConnections();
+        if ([...connections].every(({ bytesRead }) => bytesRead > 0)) server.closeIdleConnections();
       }, closeIdleMilliseconds);
-      const silent = setTimeout(() => {
-        mayWait = false;
-        closeSilent();
-      }, silentMilliseconds);
+      const silent = setTimeout(closeSilent, silentMilliseconds);
       const cut = setTimeout(() => server.closeAllConnections(), drainMilliseconds);
       await closed;
       clearInterval(sweep);

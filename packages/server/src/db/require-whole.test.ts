@@ -21,7 +21,7 @@ describe.each(testableKinds)('requireWhole (%s)', (kind) => {
     expect(rows).toEqual([{ name: 'audit_events' }]);
   });
 
-  it('notices that files are counted of which there are none', async () => {
+  it('notices when the usage counts files but no file is there', async () => {
     await db.pool.query(`alter table project_usage drop constraint project_usage_project_id_fkey;
       insert into project_usage (project_id, slot, file_count, total_bytes) values (gen_random_uuid(), 0, 7, 70)`);
     await expect(requireWhole(db.pool)).rejects.toThrow('it counts 7 files, and has none of them');
